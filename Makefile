@@ -138,10 +138,9 @@ $(BUILD)/gen/syscalls.inc:
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
-	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< $(filter $(BUILD)/obj/cmd/%,$^) \
+	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< \
 		$(BUILD)/libtracer.a $(BUILD)/libspoor.a -lcmocka $(LDLIBS)
 
-$(BUILD)/unit/values_test: $(BUILD)/obj/cmd/values.o
 
 # Headers that scripts of cases include.
 $(BUILD)/targets/%.h: tests/targets/%.h

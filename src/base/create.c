@@ -10,16 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/open_foreign.h"
 #include "base/trusted_path.h"
 
 static bool read_id(const char *name, unsigned *id)
 {
     const char *text = getenv(name);
-    char *end;
-    errno = 0;
-    unsigned long number = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-    if (!text || *text < '0' || *text > '9' || *end || errno || number >= (unsigned)-1)
+    uint64_t number;
+    if (!text || !decimal_parse(text, &number) || number >= (unsigned)-1)
         return false;
     *id = (unsigned)number;
     return true;

@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/path_walk.h"
 
 size_t foreign_root_length(const char *path, pid_t *pid)
@@ -17,8 +17,11 @@ size_t foreign_root_length(const char *path, pid_t *pid)
     size_t root = !strncmp(path, "/proc/", 6) ? 6 + strspn(path + 6, "0123456789") : 0;
     if (root <= 6 || strncmp(path + root, "/root/", 6))
         return 0;
+    const char *at = path + 6;
+    uint64_t number;
+    number_take(&at, NULL, 10, &number);
     if (pid)
-        *pid = (pid_t)strtol(path + 6, NULL, 10);
+        *pid = number <= INT32_MAX ? (pid_t)number : 0;
     return root + 5;
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* ---- characters ---- */
 
 size_t utf8_character(const char *at, size_t left, uint32_t *point)
@@ -117,14 +119,14 @@ struct arguments {
 
 static int take_number(const char **at, struct arguments *arguments)
 {
-    int number = 0;
+    enum { MOST = 1000000 }; /* of a width or a precision */
+    uint64_t number;
     if (**at == '*') {
         ++*at;
         return va_arg(arguments->list, int);
     }
-    for (; **at >= '0' && **at <= '9'; ++*at)
-        number = number < 100000 ? number * 10 + (**at - '0') : number;
-    return number;
+    number_take(at, NULL, 10, &number);
+    return number < MOST ? (int)number : MOST;
 }
 
 static void take_conversion(struct conversion *conversion, const char **at, struct arguments *arguments)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/create.h"
+#include "base/number.h"
 #include "base/path_walk.h"
 
 static bool is_trusted(uid_t user)
@@ -55,10 +56,15 @@ static long served_by(dev_t device)
     long user = -1;
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
     while (mounts && user < 0 && getline(&line, &room, mounts) > 0) {
-        const char *type = strstr(line, " - fuse"), *serves = type ? strstr(type, "user_id=") : NULL;
+        static const char key[] = "user_id=";
+        const char *type = strstr(line, " - fuse"), *serves = type ? strstr(type, key) : NULL;
+        uint64_t number;
         if (serves && sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) == 2 &&
-            makedev(major_number, minor_number) == device)
-            user = strtol(serves + strlen("user_id="), NULL, 10);
+            makedev(major_number, minor_number) == device) {
+            serves += strlen(key);
+            if (number_take(&serves, NULL, 10, &number))
+                user = (long)number;
+        }
     }
     if (mounts)
         fclose(mounts);

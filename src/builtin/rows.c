@@ -2,9 +2,9 @@
 /* Output in BCC's ways: print_rows() gives every entry of a map to a format, print_log2_hist() makes a table
  * of a histogram, printf_containing() prints only lines that have some text. All happen when the reader gets
  * to them, in order with printf. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "bpf/lower/lower.h"
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
@@ -56,16 +56,15 @@ static struct row_format *row_format_parse(struct arena *arena, const char *text
             plain[used++] = text[++i];
             continue;
         }
-        size_t end = i + 1;
-        uint32_t number = 0;
-        while (end < length && isdigit((unsigned char)text[end]) && number < COLUMNS)
-            number = number * 10 + (uint32_t)(text[end++] - '0');
-        if (end == i + 1 || end == length || text[end] != '$')
+        const char *at = text + i + 1;
+        uint64_t number;
+        number_take(&at, text + length, 10, &number);
+        if (at == text + i + 1 || at == text + length || *at != '$')
             continue;
         if (!number || number > COLUMNS || numbered == COLUMNS)
             return NULL;
-        rows->columns[numbered++] = number - 1;
-        i = end;
+        rows->columns[numbered++] = (uint32_t)number - 1;
+        i = (size_t)(at - text);
     }
     rows->format = format_parse(arena, plain, used);
     rows->count = rows->format->arguments;

@@ -6,10 +6,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/terminal.h"
 #include "cmd/command.h"
 
@@ -351,13 +351,15 @@ static int write_word(struct text *out, const struct bcc_spec *spec, const struc
     for (unsigned i = 0; i < spec->parameter_count; i++)
         if (equals(word, length, spec->parameters[i].name))
             return write_parameter(out, spec, i);
-    if (length > 3 && length < 6 && !memcmp(word, "arg", 3) && strspn(word + 3, "0123456789") == length - 3) {
-        unsigned n = (unsigned)strtoul(word + 3, NULL, 10);
+    const char *digits = word + 3;
+    uint64_t n;
+    if (length > 3 && length < 6 && !memcmp(word, "arg", 3) && number_take(&digits, word + length, 10, &n) &&
+        digits == word + length) {
         bool is_user = (size_t)(end - *rest) >= strlen(user) && !memcmp(*rest, user, strlen(user));
         if (!n)
             return bcc_fail(spec->text, "arguments are counted from 1: arg1 is the first");
         *rest += is_user ? strlen(user) : 0;
-        return write_argument(out, spec, n, is_user);
+        return write_argument(out, spec, (unsigned)n, is_user);
     }
     if (equals(word, length, "retval") || equals(word, length, "$retval")) {
         text_add(out, "(int64)retval");

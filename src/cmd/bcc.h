@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "cmd/command_line.h"
 #include "cmd/options.h"
-#include "cmd/values.h"
+#include "base/number.h"
 
 enum { BCC_PARAMETERS = 12, BCC_STRING_MAX = 1 << 14 };
 

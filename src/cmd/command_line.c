@@ -12,7 +12,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/values.h"
+#include "base/number.h"
 
 enum { NAME_MAX_SHOWN = 64 };
 
@@ -188,13 +188,13 @@ static bool read_argument(struct option_value *value)
     const struct option_row *row = value->row;
     switch (row->kind) {
     case OPTION_NUMBER:
-        return value_number(value->text, &value->number) && value->number >= row->min &&
+        return number_parse(value->text, &value->number) && value->number >= row->min &&
                (!row->max || value->number <= row->max);
-    case OPTION_SIZE: return value_size(value->text, &value->number);
+    case OPTION_SIZE: return size_parse(value->text, &value->number);
     case OPTION_DURATION:
-        return value_time(value->text, NSEC_PER_SEC, &value->number) && value->number &&
+        return time_parse(value->text, NSEC_PER_SEC, &value->number) && value->number &&
                value->number >= row->min && (!row->max || value->number <= row->max);
-    case OPTION_MOMENT: return value_time(value->text, NSEC_PER_USEC, &value->number);
+    case OPTION_MOMENT: return time_parse(value->text, NSEC_PER_USEC, &value->number);
     case OPTION_CHOICE: return find_choice(row->argument, value->text, &value->number);
     default: return true;
     }

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "cmd/command.h"
 #include "cmd/recordings.h"
-#include "cmd/values.h"
+#include "base/number.h"
 #include "reader/control.h"
 #include "reader/find.h"
 
@@ -212,7 +212,7 @@ static int command_clear(struct control *control, const struct arguments *argume
 static int command_dump(struct control *control, const struct arguments *arguments, struct text *why)
 {
     uint64_t nanoseconds = 0;
-    if (arguments->count == 3 && !value_time(arguments->words[1], NSEC_PER_SEC, &nanoseconds)) {
+    if (arguments->count == 3 && !time_parse(arguments->words[1], NSEC_PER_SEC, &nanoseconds)) {
         text_printf(why, "a time is a number of seconds, or has a unit (200ms); not '%s'",
                     arguments->words[1]);
         return -EINVAL;

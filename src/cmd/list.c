@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "reader/replay.h"
 #include "sym/kernel/btf.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 
 /* Prints details. Types are given as C writes them, "char * name", and printed as bpftrace does, with the stars at
  * the type: "char* name". */

@@ -9,7 +9,7 @@
 
 #include "base/diagnostic.h"
 #include "cmd/command.h"
-#include "cmd/values.h"
+#include "base/number.h"
 
 static int fail_memory(const struct option_value *value)
 {
@@ -42,7 +42,7 @@ static int add_pids(void *target, const struct option_value *given)
     for (const char *at = given->text; !status; at++) {
         const size_t length = strcspn(at, ",");
         snprintf(word, sizeof word, "%.*s", (int)length, at);
-        if (length >= sizeof word || !value_number(word, &pid) || !pid || pid > INT32_MAX)
+        if (length >= sizeof word || !number_parse(word, &pid) || !pid || pid > INT32_MAX)
             return OPTION_WRONG;
         status = add_pid(target, given, (pid_t)pid);
         at += length;

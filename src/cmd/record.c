@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor record`: drains a running program's recording to a file. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "cmd/stop.h"
-#include "cmd/values.h"
+#include "base/number.h"
 #include "reader/drain.h"
 #include "reader/find.h"
 

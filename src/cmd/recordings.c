@@ -3,19 +3,17 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/command.h"
-#include "cmd/values.h"
+#include "base/number.h"
 
 /* Checks a shared memory id, and removes zeros in front of it, which names of files do not have. */
 int recordings_check_id(void *target, const struct option_value *value)
 {
     const char **id = (const char **)((char *)target + value->row->offset);
     uint64_t number;
-    if (value->text[strspn(value->text, "0123456789")] || !value_number(value->text, &number) ||
-        number > INT32_MAX)
+    if (!decimal_parse(value->text, &number) || number > INT32_MAX)
         return OPTION_WRONG;
     while (**id == '0' && (*id)[1])
         ++*id;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor list`: prints tracepoints, and the USDT probes of a process or a file, as BCC's tplist does. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "builtin/all.h"
 #include "cmd/bcc.h"
 #include "cmd/command.h"
 #include "probe/all.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 #include "sym/process/library.h"
 #include "sym/process/proc.h"
 #include "sym/elf/usdt.h"

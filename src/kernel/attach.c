@@ -3,7 +3,6 @@
  * perf, perf events on CPUs or processes.
  *
  * A link is closed before the perf event that it stands on. */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/vector.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
@@ -239,9 +239,10 @@ static int perf_event_of_process(struct attachment *attachment, const struct ker
     size_t opened = 0;
     attributes->inherit = 1;
     for (struct dirent *entry; !error && (entry = readdir(directory));) {
-        if (!isdigit((unsigned char)entry->d_name[0]))
+        uint64_t thread;
+        if (!decimal_parse(entry->d_name, &thread))
             continue;
-        int fd = syscall_perf_event_open(attributes, (pid_t)atoi(entry->d_name), -1);
+        int fd = syscall_perf_event_open(attributes, (pid_t)thread, -1);
         if (fd == -ESRCH) /* the process has ended meanwhile */
             continue;
         error = fd < 0 ? fd : attach_to_event(attachment, program, fd, false, 0);

@@ -8,13 +8,13 @@
 #include <linux/btf.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/kernel_error.h"
+#include "base/number.h"
 #include "bpf/ir/ir.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
@@ -271,9 +271,9 @@ int features_event_source(const char *name)
     if (length < 0)
         return error;
     text[length] = 0;
-    char *end;
-    long number = strtol(text, &end, 10);
-    return end == text || number < 0 || number > INT32_MAX ? -EBADMSG : (int)number;
+    const char *at = text;
+    uint64_t number;
+    return number_take(&at, NULL, 10, &number) && number <= INT32_MAX ? (int)number : -EBADMSG;
 }
 
 /* Whether one of two files is there: the mount points of a file system. */
@@ -643,9 +643,8 @@ static unsigned feature_possible_cpus(void)
         for (const char *at = text; *at; at++)
             if (*at == '-' || *at == ',')
                 last = at + 1;
-        char *end;
-        unsigned long number = strtoul(last, &end, 10);
-        if (end != last && number < 1U << 20)
+        uint64_t number;
+        if (number_take(&last, NULL, 10, &number) && number < 1U << 20)
             return (unsigned)number + 1;
     }
     long configured = sysconf(_SC_NPROCESSORS_CONF);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/kernel_error.h"
+#include "base/number.h"
 #include "base/terminal.h"
 #include "kernel/state.h"
 #include "sym/kernel/tracefs.h"
@@ -100,12 +101,13 @@ static int kernel_online(struct kernel *kernel)
     if (fd >= 0)
         close(fd);
     text[length > 0 ? length : 0] = 0;
-    for (char *at = text, *end; *at; at = end + (*end == ',')) {
-        unsigned long first = strtoul(at, &end, 10), last = first;
-        if (end == at)
+    for (const char *at = text; *at; at += *at == ',') {
+        uint64_t first, last;
+        if (!number_take(&at, NULL, 10, &first))
             break;
-        if (*end == '-')
-            last = strtoul(end + 1, &end, 10);
+        last = first;
+        if (*at == '-' && (at++, !number_take(&at, NULL, 10, &last)))
+            break;
         for (; first <= last && first < possible && kernel->online_count < possible; first++)
             kernel->online[kernel->online_count++] = (unsigned)first;
     }

@@ -3,13 +3,12 @@
  * the script that the instruction came from, the verifier's last sentence, and what can be done.
  *
  * The log is the kernel's and may be cut; nothing in it is relied on. */
-#include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
 #include "base/kernel_error.h"
+#include "base/number.h"
 #include "kernel/state.h"
 
 static const char our_fault[] =
@@ -57,18 +56,21 @@ static bool line_starts(const char *line, size_t length, const char *prefix)
 /* "12: (85) call …" or "12: R1=…": the instruction's number; else -1. */
 static long line_instruction(const char *line, size_t length)
 {
-    size_t i = 0;
-    long number = 0;
-    while (i < length && isdigit((unsigned char)line[i]) && number < 100000000)
-        number = number * 10 + (line[i++] - '0');
-    return i && i + 1 < length && line[i] == ':' && line[i + 1] == ' ' ? number : -1;
+    const char *at = line, *end = line + length;
+    uint64_t number;
+    return number_take(&at, end, 10, &number) && number <= INT32_MAX && end - at > 1 && at[0] == ':' &&
+                   at[1] == ' '
+               ? (long)number
+               : -1;
 }
 
 /* "… insn 7 …": 7; else -1. */
 static long sentence_instruction(const char *sentence)
 {
     const char *at = strstr(sentence, "insn ");
-    return at && isdigit((unsigned char)at[5]) ? strtol(at + 5, NULL, 10) : -1;
+    uint64_t number;
+    at = at ? at + strlen("insn ") : "";
+    return number_take(&at, NULL, 10, &number) && number <= INT32_MAX ? (long)number : -1;
 }
 
 struct refusal {

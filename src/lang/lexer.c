@@ -5,9 +5,8 @@
 
 #include <assert.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/clock.h"
+#include "base/number.h"
 #include "lang/c/definitions.h"
 
 static const char *const kind_texts[TOKEN_KINDS] = {
@@ -79,17 +78,6 @@ static const char *const kind_texts[TOKEN_KINDS] = {
     [TOKEN_COMPLEMENT] = "~",
 };
 
-/* Returns what an integer is multiplied with because of its suffix: 1 for none or for one of C (ul), the unit
- * behind decimal digits for one of time (ms), 0 for anything else. */
-static uint64_t suffix_factor(const char *text, size_t length, unsigned base)
-{
-    static const char *const kinds[] = {"", "u", "l", "ul", "lu", "ll", "ull", "llu"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strlen(kinds[i]) == length && !strncasecmp(text, kinds[i], length))
-            return 1;
-    return base == 10 ? time_unit(text, length) : 0;
-}
-
 bool lexer_is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -108,17 +96,6 @@ bool lexer_is_word(char c)
 bool lexer_is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static unsigned digit_value(char c) /* 36: it is no digit */
-{
-    if (lexer_is_digit(c))
-        return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'z')
-        return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'Z')
-        return (unsigned)(c - 'A') + 10;
-    return 36;
 }
 
 /* Returns the character at an offset from the position; NUL behind the end of the source. */
@@ -157,61 +134,31 @@ bool lexer_skip_blanks(struct lexer *lexer)
     }
 }
 
-/* digits: [0-9][0-9_]* | 0[0-7_]* | 0x[0-9a-fA-F_]+ ; then [eE][0-9]+ (decimal only), then a suffix. */
+/* A number reaches as far as characters of words do. */
 static void lex_number(struct lexer *lexer, struct token *token)
 {
     const char *text = lexer->source->text + lexer->position;
-    size_t length = 0, at = 0;
+    size_t length = 0;
     while (lexer_is_word(lexer_peek(lexer, (uint32_t)length)))
         length++;
     lexer->position += (uint32_t)length;
     token->kind = TOKEN_INTEGER;
-
-    unsigned base = 10;
-    if (length > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        base = 16;
-        at = 2;
-    } else if (length > 1 && text[0] == '0' && (lexer_is_digit(text[1]) || text[1] == '_'))
-        base = 8;
-
-    uint64_t value = 0;
-    bool overflow = false;
-    size_t digits = 0;
-    for (; at < length; at++) {
-        if (text[at] == '_')
-            continue;
-        unsigned digit = digit_value(text[at]);
-        if (digit >= base && !(base == 8 && digit < 10))
-            break;
-        if (digit >= base) {
-            token->error = "Invalid digit in an octal number";
-            token->hint = "a number that starts with 0 is octal: leave the 0 out for a decimal one";
-            return;
-        }
-        overflow |= __builtin_mul_overflow(value, (uint64_t)base, &value);
-        overflow |= __builtin_add_overflow(value, (uint64_t)digit, &value);
-        digits++;
-    }
-    if (base == 10 && at + 1 < length && (text[at] == 'e' || text[at] == 'E') &&
-        lexer_is_digit(text[at + 1])) {
-        unsigned exponent = 0;
-        for (at++; at < length && lexer_is_digit(text[at]); at++)
-            if (exponent < 100)
-                exponent = exponent * 10 + digit_value(text[at]);
-        for (; exponent && value && !overflow; exponent--)
-            overflow |= __builtin_mul_overflow(value, (uint64_t)10, &value);
-    }
-    const uint64_t factor = suffix_factor(text + at, length - at, base);
-    overflow |= __builtin_mul_overflow(value, factor, &value);
-    token->value = value;
-    if (!factor || !digits) {
+    switch (literal_parse(text, length, LITERAL_TIME | LITERAL_C, &token->value)) {
+    case LITERAL_FITS: break;
+    case LITERAL_NOT_OCTAL:
+        token->error = "Invalid digit in an octal number";
+        token->hint = "a number that starts with 0 is octal: leave the 0 out for a decimal one";
+        break;
+    case LITERAL_INVALID:
         token->error = "Invalid number";
         token->hint =
             "numbers are written 10, 0x1f, 017, 1e6, 1_000_000, or with a unit: 10ns 10us 10ms 10s 10m "
             "10h 10d";
-    } else if (overflow) {
+        break;
+    case LITERAL_TOO_LARGE:
         token->error = "Integer is too large";
         token->hint = "the largest is 18446744073709551615";
+        break;
     }
 }
 
@@ -226,12 +173,13 @@ size_t lexer_escape(const char *text, size_t length, char *value)
             return 2;
         }
     bool is_hex = text[1] == 'x';
-    unsigned base = is_hex ? 16 : 8, number = 0;
-    size_t first = is_hex ? 2 : 1, most = first + (is_hex ? 2 : 3), at = first;
-    for (; at < length && at < most && digit_value(text[at]) < base; at++)
-        number = number * base + digit_value(text[at]);
+    const size_t first = is_hex ? 2 : 1, most = first + (is_hex ? 2 : 3);
+    const char *at = text + first;
+    uint64_t number;
+    if (!number_take(&at, text + (length < most ? length : most), is_hex ? 16 : 8, &number))
+        return 0;
     *value = (char)(number & 0xff);
-    return at > first ? at : 0;
+    return (size_t)(at - text);
 }
 
 /* '"' (character | escape)* '"', on one line */
@@ -282,6 +230,15 @@ const char *lexer_string(struct arena *arena, const struct token *token, size_t 
     return string;
 }
 
+uint64_t lexer_decimal(struct lexer *lexer)
+{
+    const char *text = lexer->source->text, *at = text + lexer->position;
+    uint64_t value;
+    number_take(&at, text + lexer->source->length, 10, &value);
+    lexer->position = (uint32_t)(at - text);
+    return value;
+}
+
 /* $ followed by a word, by digits, or by # */
 static void lex_dollar(struct lexer *lexer, struct token *token)
 {
@@ -304,9 +261,7 @@ static void lex_dollar(struct lexer *lexer, struct token *token)
         return;
     }
     token->kind = TOKEN_PARAMETER;
-    for (; lexer_is_digit(lexer_peek(lexer, 0)); lexer->position++)
-        if (token->value <= UINT32_MAX)
-            token->value = token->value * 10 + digit_value(lexer_peek(lexer, 0));
+    token->value = lexer_decimal(lexer);
     if (token->value == 0 || token->value > UINT16_MAX) {
         token->error = "There is no such parameter";
         token->hint = "the parameters of a script are $1, $2 and so on; $# is their number";

@@ -121,6 +121,8 @@ struct token lexer_next(struct lexer *lexer);
 
 /* These do not use <ctype.h>, because the language does not depend on the locale. */
 bool lexer_is_digit(char c);
+/* Takes decimal digits. Returns their value: 0 if there are none, UINT64_MAX if it is too large. */
+uint64_t lexer_decimal(struct lexer *lexer);
 bool lexer_is_word(char c);  /* a letter, a digit or _ */
 bool lexer_is_blank(char c); /* line ends too */
 

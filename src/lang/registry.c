@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 enum { NUMBER_MAX = 9999 }; /* far above any argument that a probe has */
 
 /* Reads the digits behind a numbered builtin's name, as in arg12. False: they are no such number. */
@@ -11,15 +13,10 @@ static bool builtin_number(const char *digits, uint32_t *number)
 {
     if (!digits[0] || (digits[0] == '0' && digits[1]))
         return false;
-    uint32_t value = 0;
-    for (; *digits; digits++) {
-        if (*digits < '0' || *digits > '9')
-            return false;
-        value = value * 10 + (uint32_t)(*digits - '0');
-        if (value > NUMBER_MAX)
-            return false;
-    }
-    *number = value;
+    uint64_t value;
+    if (!decimal_parse(digits, &value) || value > NUMBER_MAX)
+        return false;
+    *number = (uint32_t)value;
     return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "print/gfp.h"
 #include "print/json.h"
 #include "base/terminal.h"
@@ -31,13 +32,11 @@ static char peek(const struct scanner *scanner)
 
 static uint32_t parse_digits(struct scanner *scanner)
 {
-    uint32_t value = 0;
-    for (; peek(scanner) >= '0' && peek(scanner) <= '9'; scanner->at++) {
-        value = value * 10 + (uint32_t)(peek(scanner) - '0');
-        if (value > FORMAT_WIDTH_MAX)
-            value = FORMAT_WIDTH_MAX;
-    }
-    return value;
+    const char *at = scanner->text + scanner->at;
+    uint64_t value;
+    number_take(&at, scanner->text + scanner->end, 10, &value);
+    scanner->at = (size_t)(at - scanner->text);
+    return value < FORMAT_WIDTH_MAX ? (uint32_t)value : FORMAT_WIDTH_MAX;
 }
 
 static bool parse_flag(struct format_segment *segment, char c)

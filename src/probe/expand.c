@@ -8,7 +8,7 @@
 
 #include "probe/kind.h"
 #include "probe/point.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 
 /* Compares without case, except where two aliases differ in nothing else: u is uprobe, U is usdt. */
 const struct probe_kind *probe_kind_find(const struct probe_kind *const *kinds, const char *name)

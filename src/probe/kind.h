@@ -86,7 +86,7 @@ const struct type *probe_program_type(struct probe_environment *environment,
 const struct type *probe_program_enumerator(struct probe_environment *environment,
                                             const struct probe_context *context, const char *name,
                                             int64_t *value);
-/* Calls `visit` for the enums of the context's program whose names match a pattern (sym/glob.h); see
+/* Calls `visit` for the enums of the context's program whose names match a pattern (base/glob.h); see
  * dwarf_file_each_enum(). */
 int probe_program_each_enum(struct probe_environment *environment, const struct probe_context *context,
                             const char *pattern, int (*visit)(void *state, const char *name), void *state);

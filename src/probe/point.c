@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "sym/glob.h"
+#include "base/number.h"
+#include "base/glob.h"
 
 const char *point_piece(const struct attach_point *point, size_t n)
 {
@@ -40,69 +40,14 @@ const char *point_name(struct probe_environment *environment, const char *kind,
     return point_rest(environment, kind, point, 1);
 }
 
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 99;
-}
-
-/* Reads "e6", which multiplies the value by a million. Returns what follows; NULL: the value is too large. */
-static const char *read_exponent(const char *text, uint64_t *value)
-{
-    unsigned zeros = 0;
-    if (text[0] != 'e' || digit_value(text[1]) > 9)
-        return text;
-    for (text++; digit_value(*text) <= 9 && zeros < 100; text++)
-        zeros = zeros * 10 + (unsigned)digit_value(*text);
-    for (; zeros; zeros--)
-        if (__builtin_mul_overflow(*value, 10, value))
-            return NULL;
-    return text;
-}
-
-/* Reads digits; returns what follows them, NULL when there are none or too many. '_' may separate, and 1e6 is a
- * million. */
-static const char *read_digits(const char *text, uint64_t *value)
-{
-    unsigned base = 10;
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        base = 16;
-        text += 2;
-    } else if (text[0] == '0' && text[1] >= '0' && text[1] <= '7') {
-        base = 8;
-    }
-    uint64_t sum = 0;
-    const char *p = text;
-    for (; (unsigned)digit_value(*p) < base || (*p == '_' && p > text); p++) {
-        if (*p == '_')
-            continue;
-        if (__builtin_mul_overflow(sum, base, &sum) ||
-            __builtin_add_overflow(sum, (uint64_t)digit_value(*p), &sum))
-            return NULL;
-    }
-    if (p == text)
-        return NULL;
-    *value = sum;
-    return base == 10 ? read_exponent(p, value) : p;
-}
-
 bool point_number(const char *text, uint64_t *value)
 {
-    const char *rest = read_digits(text, value);
-    return rest && !*rest;
+    return literal_parse(text, strlen(text), 0, value) == LITERAL_FITS;
 }
 
 bool point_duration(const char *text, uint64_t *nanoseconds)
 {
-    uint64_t value;
-    const char *rest = read_digits(text, &value);
-    const uint64_t unit = !rest ? 0 : *rest ? time_unit(rest, strlen(rest)) : 1;
-    return unit && !__builtin_mul_overflow(value, unit, nanoseconds);
+    return literal_parse(text, strlen(text), LITERAL_TIME, nanoseconds) == LITERAL_FITS;
 }
 
 const char *point_split_offset(struct probe_environment *environment, const char *text, uint64_t *offset)

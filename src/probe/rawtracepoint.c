@@ -11,7 +11,7 @@
 #include "probe/all.h"
 #include "probe/point.h"
 #include "sym/kernel/btf.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 
 enum { WORDS = 12 /* the most words that the kernel passes */ };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "reader/control.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/glob.h"
+#include "base/number.h"
 #include "reader/control_format.h"
 #include "reader/write_access.h"
 
@@ -99,12 +99,7 @@ static struct selection parse_selection(char *word)
         return selection;
     *colon = 0;
     selection.name = colon + 1;
-    if (isdigit((unsigned char)*selection.name)) {
-        char *end;
-        errno = 0;
-        selection.mask = strtoull(selection.name, &end, 0);
-        selection.has_mask = !*end && !errno;
-    }
+    selection.has_mask = number_parse(selection.name, &selection.mask);
     return selection;
 }
 
@@ -112,7 +107,7 @@ static struct selection parse_selection(char *word)
 static bool is_group(const struct control *control, const char *pattern, const struct recording_group *group)
 {
     char number[16];
-    if (!fnmatch(pattern, group->name, 0))
+    if (glob_match(pattern, group->name))
         return true;
     snprintf(number, sizeof number, "%" PRIu32, group->id);
     return recording_is_spdk(control->recording) && !strcmp(pattern, number);
@@ -125,7 +120,7 @@ static bool is_selected(const struct control *control, const struct selection *s
         return false;
     if (selection->has_mask)
         return tracepoint->index < 64 && selection->mask >> tracepoint->index & 1;
-    return !selection->name || !fnmatch(selection->name, tracepoint->name, 0);
+    return !selection->name || glob_match(selection->name, tracepoint->name);
 }
 
 /* Marks the tracepoints that an item selects. False: there are none. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Steers recordings of spoor's own format: see "What others may write" in recorder/layout.h. */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/glob.h"
+#include "base/number.h"
 #include "reader/control_format.h"
 #include "reader/copy.h"
 #include "reader/spoor.h"
@@ -68,12 +68,11 @@ static int enable(const struct control *control, const uint8_t *marks, bool on, 
 
 static bool is_owner(const char *text, const struct recording_owner *owner)
 {
-    char *end;
-    if (owner->letter && text[0] == owner->letter && isdigit((unsigned char)text[1]))
-        return strtoull(text + 1, &end, 10) == owner->id && !*end;
-    if (isdigit((unsigned char)text[0]) && strtoull(text, &end, 10) == owner->id && !*end)
-        return true;
-    return owner->description_length && !fnmatch(text, owner->description, 0);
+    uint64_t id;
+    if (owner->letter && text[0] == owner->letter && decimal_parse(text + 1, &id))
+        return id == owner->id;
+    return (number_parse(text, &id) && id == owner->id) ||
+           (owner->description_length && glob_match(text, owner->description));
 }
 
 static int add_owners(const struct control *control, const char *word, struct layout_filter *filter,
@@ -99,10 +98,8 @@ static int add_owners(const struct control *control, const char *word, struct la
 
 static int add_object(const char *word, struct layout_filter *filter, struct text *why)
 {
-    char *end;
-    errno = 0;
-    const uint64_t id = strtoull(word, &end, 0);
-    if (*end || errno || !isdigit((unsigned char)*word)) {
+    uint64_t id;
+    if (!number_parse(word, &id)) {
         text_printf(why, "an object is named by its recorded id (0x…), not '%s'", word);
         return -EINVAL;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "reader/filter.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
+#include "base/number.h"
 #include "base/vector.h"
 
 int filter_add(struct filter *filter, enum filter_kind kind, char *values)
@@ -29,38 +29,31 @@ void filter_free(struct filter *filter)
     *filter = (struct filter){0};
 }
 
-static bool matches(const char *pattern, const char *text)
-{
-    return fnmatch(pattern, text, 0) == 0;
-}
-
 static bool is_number(const char *text, uint64_t value)
 {
-    char *end;
-    if (!isdigit((unsigned char)*text))
-        return false;
-    errno = 0;
-    return strtoull(text, &end, 0) == value && !*end && !errno;
+    uint64_t number;
+    return number_parse(text, &number) && number == value;
 }
 
 static bool thread_passes(const char *value, const struct recording_event *event)
 {
-    return is_number(value, event->thread) || (event->thread_name[0] && matches(value, event->thread_name));
+    return is_number(value, event->thread) ||
+           (event->thread_name[0] && glob_match(value, event->thread_name));
 }
 
 static bool tracepoint_passes(const struct filter *filter, const struct recording_tracepoint *tracepoint)
 {
     bool group = !filter->kinds[FILTER_GROUP].count, name = !filter->kinds[FILTER_TRACEPOINT].count;
     for (size_t i = 0; i < filter->kinds[FILTER_GROUP].count && !group; i++)
-        group = matches(filter->kinds[FILTER_GROUP].values[i], tracepoint->group->name);
+        group = glob_match(filter->kinds[FILTER_GROUP].values[i], tracepoint->group->name);
     for (size_t i = 0; i < filter->kinds[FILTER_TRACEPOINT].count && !name; i++) {
         const char *value = filter->kinds[FILTER_TRACEPOINT].values[i], *colon = strchr(value, ':');
         if (colon) {
             char wanted[256];
             snprintf(wanted, sizeof wanted, "%.*s", (int)(colon - value < 255 ? colon - value : 255), value);
-            name = matches(wanted, tracepoint->group->name) && matches(colon + 1, tracepoint->name);
+            name = glob_match(wanted, tracepoint->group->name) && glob_match(colon + 1, tracepoint->name);
         } else {
-            name = matches(value, tracepoint->name);
+            name = glob_match(value, tracepoint->name);
         }
     }
     return group && name;
@@ -77,27 +70,27 @@ static bool owner_passes(const char *value, const struct recording *recording,
         letter = owner.letter;
     if (!letter && !event->owner)
         return false;
-    char *end;
-    if (letter && value[0] == letter && isdigit((unsigned char)value[1]) &&
-        strtoull(value + 1, &end, 10) == event->owner && !*end)
-        return true; /* a number with leading zeros is decimal here: b08 */
+    uint64_t number;
+    if (letter && value[0] == letter && decimal_parse(value + 1, &number) && number == event->owner)
+        return true;
     return is_number(value, event->owner) ||
-           (is_known && owner.description_length && matches(value, owner.description));
+           (is_known && owner.description_length && glob_match(value, owner.description));
 }
 
 static bool object_is(const char *value, const struct recording_model *model, int16_t type, uint64_t number,
                       uint64_t id)
 {
-    char *end;
+    uint64_t wanted;
     if (type < 0)
         return false;
     if (value[0] == '0' && (value[1] == 'x' || value[1] == 'X'))
         return is_number(value, id);
     if (value[0] != model->objects[type].letter)
         return false;
+    const char *at = value + 2;
     if (value[1] == '@')
-        return value[2] && strtoull(value + 2, &end, 16) == id && !*end;
-    return isdigit((unsigned char)value[1]) && strtoull(value + 1, &end, 10) == number && !*end;
+        return number_take(&at, NULL, 16, &wanted) && !*at && wanted == id;
+    return decimal_parse(value + 1, &wanted) && wanted == number;
 }
 
 static bool object_passes(const char *value, const struct recording_model *model,

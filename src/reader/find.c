@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/open_foreign.h"
 #include "base/vector.h"
 #include "sym/process/proc.h"
@@ -18,13 +19,8 @@
 /* Reads all of the text up to `end` as a decimal pid; 0: it is none. */
 static uint32_t parse_pid(const char *text, const char *end)
 {
-    uint64_t pid = 0;
-    for (const char *c = text; c < end; c++) {
-        if (*c < '0' || *c > '9' || pid > INT32_MAX)
-            return 0;
-        pid = pid * 10 + (uint64_t)(*c - '0');
-    }
-    return pid <= INT32_MAX ? (uint32_t)pid : 0;
+    uint64_t pid;
+    return number_take(&text, end, 10, &pid) && text == end && pid <= INT32_MAX ? (uint32_t)pid : 0;
 }
 
 /* Whether a file has the name of a recording. Fills in what the name says. */

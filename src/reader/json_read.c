@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 enum { DEPTH_MAX = 64 };
 
 struct scan {
@@ -27,27 +29,14 @@ static bool take(struct scan *scan, char c)
     return true;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Reads four hexadecimal digits; -1: they are none. */
 static int code_unit(const char *at, const char *end)
 {
-    int code = 0;
-    if (end - at < 4)
+    uint64_t code;
+    const char *behind = at;
+    if (end - at < 4 || !number_take(&behind, at + 4, 16, &code) || behind != at + 4)
         return -1;
-    for (int i = 0; i < 4; i++) {
-        const int digit = hex_digit(at[i]);
-        if (digit < 0)
-            return -1;
-        code = code << 4 | digit;
-    }
-    return code;
+    return (int)code;
 }
 
 /* string = '"' { byte that is no control character | '\' escape } '"' */
@@ -242,12 +231,5 @@ bool json_read_unsigned(const struct json_value *value, uint64_t *number)
         at++;
         end--;
     }
-    *number = 0;
-    if (at == end)
-        return false;
-    for (; at < end; at++)
-        if (*at < '0' || *at > '9' || __builtin_mul_overflow(*number, (uint64_t)10, number) ||
-            __builtin_add_overflow(*number, (uint64_t)(*at - '0'), number))
-            return false;
-    return true;
+    return at && number_take(&at, end, 10, number) && at == end;
 }

@@ -17,7 +17,7 @@
 #include "reader/drain.h"
 #include "reader/format.h"
 #include "reader/relation.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 
 static const struct recording_format *const formats[] = {&recording_format_spoor, &recording_format_spdk};
 

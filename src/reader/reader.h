@@ -99,7 +99,7 @@ struct recording_owner {
 
 /* Returns the name of a value, or NULL. */
 const char *recording_enumerator(const struct recording_enumeration *enumeration, uint64_t value);
-/* Gives names to values of an argument, in ascending order, in the tracepoints that a pattern (sym/glob.h) matches;
+/* Gives names to values of an argument, in ascending order, in the tracepoints that a pattern (base/glob.h) matches;
  * NULL: in all. *named: in how many tracepoints the argument is a number. Returns 0 or -ENOMEM. */
 struct recording;
 int recording_name_values(struct recording *recording, const char *tracepoint, const char *argument,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "base/number.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "reader/spdk_state.h"
@@ -532,8 +533,9 @@ pid_t spdk_writer(const struct recording *recording)
     suffix += strlen("_trace.");
     if (strncmp(suffix, "pid", 3))
         return 0;
-    const long pid = strtol(suffix + 3, NULL, 10);
-    return pid > 0 && pid <= INT32_MAX ? (pid_t)pid : -1;
+    uint64_t pid;
+    suffix += strlen("pid");
+    return number_take(&suffix, NULL, 10, &pid) && pid > 0 && pid <= INT32_MAX ? (pid_t)pid : -1;
 }
 
 static bool spdk_is_live(struct recording *recording)

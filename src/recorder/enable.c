@@ -43,7 +43,8 @@ static int next_item(const char **what, struct item *item)
     if (item->name[0] >= '0' && item->name[0] <= '9') {
         char *end;
         errno = 0;
-        item->mask = strtoull(item->name, &end, 0);
+        const bool is_hexadecimal = item->name[1] == 'x' || item->name[1] == 'X';
+        item->mask = strtoull(item->name, &end, is_hexadecimal ? 16 : 10);
         if (*end != '\0' || errno != 0)
             return recorder_fail(-EINVAL, "'%s' in '%s:%s' is neither a tracepoint's name nor a mask",
                                  item->name, item->group, item->name);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/create.h"
+#include "base/number.h"
 #include "base/open_foreign.h"
 #include "base/rights.h"
 #include "session/state.h"
@@ -24,11 +25,10 @@ int command_user_choose(struct session *session, struct command_user *user)
 {
     const char *wanted = session->options.command_user;
     struct passwd *entry = NULL;
-    char *end = NULL;
     *user = (struct command_user){.new_privileges = session->options.new_privileges};
     if (wanted) {
-        unsigned long number = strtoul(wanted, &end, 10);
-        bool is_number = *wanted >= '0' && *wanted <= '9' && !*end && number < (uid_t)-1;
+        uint64_t number;
+        const bool is_number = decimal_parse(wanted, &number) && number < (uid_t)-1;
         if (!(entry = getpwnam(wanted)) && is_number)
             entry = getpwuid((uid_t)number);
         if (!entry) {

@@ -9,9 +9,9 @@
  * usdt:…:nvmf_subsystem_change_state is spdk_nvmf_subsystem_state; else one that is called like a probe. When
  * several fit equally well it is an error that names them. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "session/compiler.h"
 
 struct map_use {
@@ -347,8 +347,10 @@ const struct type *enum_maps_type(const struct session *session, const char *nam
 {
     const struct enum_maps *enums = session->compiler->enum_maps;
     const size_t tag = sizeof enum_tag - 1;
-    const size_t number = strncmp(name, enum_tag, tag) ? SIZE_MAX : strtoul(name + tag, NULL, 10);
-    return number < enums->count ? enums->items[number] : NULL;
+    uint64_t number;
+    return !strncmp(name, enum_tag, tag) && decimal_parse(name + tag, &number) && number < enums->count
+               ? enums->items[number]
+               : NULL;
 }
 
 /* Adds blocks to the script that fill the map. Returns 0, or -errno with a diagnostic. */

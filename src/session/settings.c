@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "session/settings.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "bpf/features.h"
 #include "lang/ast.h"
 #include "probe/kind.h"
@@ -97,19 +97,11 @@ static bool as_number(const struct setting_line *line, const char *value, uint32
         *number = line->fallback;
         return true;
     }
-    char digits[32], *end;
-    size_t used = 0;
-    const char *at = value;
-    for (; *at && used + 1 < sizeof digits; at++)
-        if (*at != '_')
-            digits[used++] = *at;
-    digits[used] = 0;
-    if (*at || !used || digits[0] < '0' || digits[0] > '9')
+    uint64_t wide;
+    if (literal_parse(value, strlen(value), 0, &wide) != LITERAL_FITS)
         return false;
-    errno = 0;
-    unsigned long long wide = strtoull(digits, &end, 0);
     *number = wide > UINT32_MAX ? UINT32_MAX : (uint32_t)wide;
-    return !errno && !*end;
+    return true;
 }
 
 static bool as_bool(const char *value, bool *result)

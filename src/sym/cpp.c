@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/glob.h"
+#include "base/glob.h"
 
 static const char operator_word[] = "operator";
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "sym/elf/elf.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 #include "sym/elf/usdt.h"
 
 #ifdef __aarch64__

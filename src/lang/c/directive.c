@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "lang/c/state.h"
 
 /* ---- files ---- */
@@ -544,15 +545,15 @@ static void pragma(struct c_definitions *c)
     if (line.count < 3 || line.items[0].kind != C_NAME || strcmp(line.items[0].symbol->name, "pack"))
         return;
     enum { STACK = sizeof c->pack_stack / sizeof *c->pack_stack };
-    uint32_t value = 0;
+    uint64_t value = 0;
     bool pushes = false, pops = false;
     for (size_t i = 2; i < line.count; i++) {
         const struct c_token *token = &line.items[i];
         pushes |= token->kind == C_NAME && !strcmp(token->symbol->name, "push");
         pops |= token->kind == C_NAME && !strcmp(token->symbol->name, "pop");
-        if (token->kind == C_NUMBER && token->length <= 2)
-            for (uint32_t k = 0; k < token->length; k++)
-                value = value * 10 + (uint32_t)(token->text[k] - '0');
+        const char *at = token->text;
+        if (token->kind == C_NUMBER)
+            number_take(&at, at + token->length, 10, &value);
     }
     if (value & (value - 1) || value > 16)
         return;

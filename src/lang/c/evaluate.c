@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "lang/c/state.h"
 
 static const struct c_token *cursor_peek(struct c_cursor *cursor)
@@ -59,17 +60,10 @@ static bool number(struct c_cursor *cursor, const struct c_token *token, struct 
         base = text[1] == 'x' || text[1] == 'X' ? 16 : text[1] == 'b' || text[1] == 'B' ? 2 : 8;
         at = base == 8 ? 1 : 2;
     }
-    uint64_t bits = 0;
-    for (; at < length; at++) {
-        char ch = text[at];
-        unsigned digit = ch >= '0' && ch <= '9'                 ? (unsigned)(ch - '0')
-                         : base == 16 && ch >= 'a' && ch <= 'f' ? (unsigned)(ch - 'a') + 10
-                         : base == 16 && ch >= 'A' && ch <= 'F' ? (unsigned)(ch - 'A') + 10
-                                                                : 99;
-        if (digit >= base)
-            break;
-        bits = bits * base + digit;
-    }
+    uint64_t bits;
+    const char *behind = text + at;
+    number_take(&behind, text + length, base, &bits);
+    at = (uint32_t)(behind - text);
     bool is_unsigned = false, is_long = cursor->is_condition;
     for (; at < length; at++) {
         if (text[at] == 'u' || text[at] == 'U')

@@ -3,6 +3,7 @@
  * ($x, @m) are tokens too, because macros may contain them. Reports nothing: what is no token is C_OTHER. */
 #include <string.h>
 
+#include "base/number.h"
 #include "lang/c/state.h"
 
 struct c_symbol *c_symbol(struct c_definitions *c, const char *text, size_t length)
@@ -152,21 +153,14 @@ int64_t c_character(const struct c_token *token)
             for (const char *pair = plain; *pair && !is_known; pair += 2)
                 if (pair[0] == text[1])
                     ch = (unsigned char)pair[1], is_known = true;
-            unsigned number = 0, base = text[1] == 'x' ? 16 : 8;
-            size_t at = base == 16 ? 2 : 1;
-            for (; !is_known && at < left && (base == 16 || at < 4); at++) {
-                char digit = text[at];
-                unsigned one = lexer_is_digit(digit)          ? (unsigned)(digit - '0')
-                               : digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10
-                               : digit >= 'A' && digit <= 'F' ? (unsigned)(digit - 'A') + 10
-                                                              : 99;
-                if (one >= base)
-                    break;
-                number = number * base + one;
-            }
             if (!is_known) {
+                const bool is_hexadecimal = text[1] == 'x';
+                const char *at = text + (is_hexadecimal ? 2 : 1);
+                uint64_t number;
+                number_take(&at, text + (is_hexadecimal || left < 4 ? left : 4), is_hexadecimal ? 16 : 8,
+                            &number);
                 ch = (unsigned char)number;
-                used = at < 2 ? 2 : at;
+                used = at < text + 2 ? 2 : (size_t)(at - text);
             }
         }
         value = left == token->length - 2 ? (signed char)ch : (int64_t)(int32_t)((uint32_t)value << 8 | ch);

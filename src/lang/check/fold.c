@@ -3,10 +3,9 @@
  * overflow wraps, shift counts are taken modulo 64. A division by a constant zero is left for the checker to
  * refuse. What stands only in a discarded branch is not checked any more. A literal has no type of its own; a
  * constant that is computed from casts keeps the type that the checker would have given it, as a cast. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "lang/check/state.h"
 #include "lang/parse/type_word.h"
 
@@ -88,20 +87,11 @@ enum number_text { TEXT_IS_WORD, TEXT_IS_NUMBER, TEXT_IS_TOO_LARGE };
 
 static enum number_text parameter_number(const char *text, uint64_t *value, bool *is_unsigned)
 {
-    const char *digits = text + (*text == '-');
-    if (*digits < '0' || *digits > '9')
-        return TEXT_IS_WORD;
-    char *end;
-    errno = 0;
-    *value = strtoull(digits, &end, 0);
-    if (*end)
-        return TEXT_IS_WORD;
-    if (errno || (digits != text && *value > (uint64_t)INT64_MAX + 1))
-        return TEXT_IS_TOO_LARGE;
-    *is_unsigned = digits == text && *value > INT64_MAX;
-    if (digits != text)
-        *value = 0 - *value;
-    return TEXT_IS_NUMBER;
+    switch (signed_literal_parse(text, value, is_unsigned)) {
+    case LITERAL_FITS: return TEXT_IS_NUMBER;
+    case LITERAL_TOO_LARGE: return TEXT_IS_TOO_LARGE;
+    default: return TEXT_IS_WORD;
+    }
 }
 
 /* Replaces a parameter by its value. is_text: a string is wanted, so that "12" stays a text. */

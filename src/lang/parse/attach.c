@@ -32,18 +32,16 @@ static bool attach_slash_is_text(struct parser *parser, uint32_t slash)
 /* '$' digits: the value of a positional parameter */
 static void attach_parameter(struct parser *parser, struct text *text)
 {
-    uint32_t begin = parser->lexer.position, number = 0;
-    while (lexer_is_digit(parser_at(parser, ++parser->lexer.position)))
-        if (number < UINT16_MAX)
-            number = number * 10 + (uint32_t)(parser_at(parser, parser->lexer.position) - '0');
+    const uint32_t begin = parser->lexer.position++;
+    const uint64_t number = lexer_decimal(&parser->lexer);
     const struct parameters *parameters = parser->parameters;
     struct span span = {parser->source, begin, parser->lexer.position};
     if (!number) {
         parser_report(parser, DIAGNOSTIC_ERROR, span, "There is no such parameter: '$0'");
         parser_hint(parser, "the parameters of a script are $1, $2 and so on");
     } else if (!parameters || number > parameters->count) {
-        parser_report(parser, DIAGNOSTIC_WARNING, span, "Parameter $%u is not given: it is empty here",
-                      number);
+        parser_report(parser, DIAGNOSTIC_WARNING, span, "Parameter $%llu is not given: it is empty here",
+                      (unsigned long long)number);
         parser_hint(parser, "parameters of a script follow it on the command line, behind --");
     } else
         text_add(text, parameters->values[number - 1]);

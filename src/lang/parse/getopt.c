@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* getopt("name" [, default [, "description"]]): parameters by name. Before the script is checked, each call becomes
  * the constant that the command line gave, or its default. An option that no call reads is an error. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "base/table.h"
 #include "lang/parse/parse.h"
 
@@ -55,19 +54,12 @@ static void become_bool(struct options *options, struct node *node, const char *
 static void become_integer(struct options *options, struct node *node, const char *name, const char *value)
 {
     struct node *number = node_new(options->arena, NODE_INTEGER, node->span);
-    char *end;
-    errno = 0;
-    number->integer.value = (uint64_t)strtoll(value, &end, 0);
-    const bool is_unsigned = errno == ERANGE && value[0] != '-';
-    if (is_unsigned) {
-        errno = 0;
-        number->integer.value = strtoull(value, &end, 0);
-        number->integer.is_unsigned = true;
-    }
-    if (errno || *end || end == value) {
+    bool is_unsigned;
+    if (signed_literal_parse(value, &number->integer.value, &is_unsigned) != LITERAL_FITS) {
         wrong_value(options, name, "integer", value);
         return;
     }
+    number->integer.is_unsigned = is_unsigned;
     node->kind = NODE_CAST;
     memset(&node->cast, 0, sizeof node->cast);
     node->cast.name = (struct type_name){.name = is_unsigned ? "uint64" : "int64", .span = node->span};

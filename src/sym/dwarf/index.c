@@ -10,7 +10,7 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "sym/dwarf/private.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 
 enum { SECTION_INFO, SECTION_TYPES, SECTION_ALTERNATE, SECTION_SPLIT };
 enum { KIND_SHIFT = 60, SECTION_SHIFT = 58, NESTED_SHIFT = 57 };

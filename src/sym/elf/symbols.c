@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/glob.h"
+#include "base/glob.h"
 #include "sym/tables.h"
 
 enum { NAME_MAX_LENGTH = 4096, NEAREST_STEPS = 64 };

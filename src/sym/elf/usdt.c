@@ -15,7 +15,7 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "sym/elf/note.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 #include "sym/tables.h"
 
 enum {

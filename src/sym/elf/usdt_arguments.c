@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/number.h"
+
 struct scanner {
     const char *start, *at;
     const char *end; /* end of this operand */
@@ -49,18 +51,8 @@ static bool take_number(struct scanner *scanner, int64_t *out)
     } else if (scanner->end - at > 1 && at[0] == '0' && isdigit((unsigned char)at[1])) {
         base = 8;
     }
-    uint64_t value = 0;
-    const char *digits = at;
-    for (; at < scanner->end && isxdigit((unsigned char)*at); at++) {
-        unsigned digit =
-            isdigit((unsigned char)*at) ? (unsigned)(*at - '0') : (unsigned)(tolower(*at) - 'a') + 10;
-        if (digit >= base)
-            break;
-        if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
-            __builtin_add_overflow(value, digit, &value))
-            return false;
-    }
-    if (at == digits)
+    uint64_t value;
+    if (!number_take(&at, scanner->end, base, &value))
         return false;
     *out = (int64_t)(negative ? 0 - value : value);
     scanner->at = at;
@@ -205,12 +197,11 @@ static bool take_size(struct scanner *scanner, struct usdt_argument *out)
     const char *at = scanner->at;
     bool negative = at < scanner->end && *at == '-';
     at += negative;
-    unsigned size = 0, digits = 0;
-    for (; at < scanner->end && isdigit((unsigned char)*at) && digits < 3; at++, digits++)
-        size = size * 10 + (unsigned)(*at - '0');
+    uint64_t size;
+    const bool has_digits = number_take(&at, scanner->end, 10, &size);
     bool is_float = at < scanner->end && *at == 'f';
     at += is_float;
-    if (!digits || at >= scanner->end || *at != '@')
+    if (!has_digits || at >= scanner->end || *at != '@')
         return false;
     scanner->at = at + 1;
     out->size = (uint8_t)(size > UINT8_MAX ? UINT8_MAX : size);

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sym/glob.h"
+#include "base/glob.h"
 
 enum { BTF_LARGEST = 512 << 20 };
 

@@ -16,7 +16,7 @@
 #include "base/sorted.h"
 #include "base/table.h"
 #include "base/vector.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 
 enum { FILE_LARGEST = 256 << 20 };
 

@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #include "base/kernel_error.h"
-#include "sym/glob.h"
+#include "base/number.h"
+#include "base/glob.h"
 
 #ifndef TRACEFS_MAGIC
 #define TRACEFS_MAGIC 0x74726163
@@ -202,10 +203,9 @@ int tracefs_event_id(const struct tracefs *tracefs, const char *subsystem, const
     struct text text = {0};
     int error = event_read(tracefs, subsystem, event, "id", &text);
     if (!error) {
-        char *end;
-        errno = 0;
-        unsigned long value = strtoul(text_string(&text), &end, 10);
-        if (end == text_string(&text) || errno || value > UINT32_MAX)
+        const char *at = text_string(&text);
+        uint64_t value;
+        if (!number_take(&at, NULL, 10, &value) || value > UINT32_MAX)
             error = -EBADMSG;
         *id = (uint32_t)value;
     }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "sym/kernel/tracefs.h"
 
 enum { FIELD_LARGEST = 1 << 20, FIELDS_MAX = 4096 };
@@ -122,14 +123,11 @@ static bool slice_number(struct slice line, const char *key, uint32_t *out)
     const char *at = memmem(line.at, (size_t)(line.end - line.at), key, strlen(key));
     if (!at)
         return false;
-    uint64_t value = 0;
+    uint64_t value;
     at += strlen(key);
-    const char *first = at;
-    for (; at < line.end && isdigit((unsigned char)*at); at++)
-        if ((value = value * 10 + (unsigned)(*at - '0')) > FIELD_LARGEST)
-            return false;
-    *out = (uint32_t)value;
-    return at > first;
+    const bool is_number = number_take(&at, line.end, 10, &value) && value <= FIELD_LARGEST;
+    *out = is_number ? (uint32_t)value : *out;
+    return is_number;
 }
 
 struct declaration {

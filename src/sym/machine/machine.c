@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 struct x86_row {
     const char *named; /* name in reg() */
     uint16_t offset;
@@ -80,13 +82,10 @@ static bool arm_numbered(const char *name, size_t length, char prefix, uint8_t w
 {
     if (length < 2 || length > 3 || name[0] != prefix)
         return false;
-    unsigned number = 0;
-    for (size_t i = 1; i < length; i++) {
-        if (name[i] < '0' || name[i] > '9')
-            return false;
-        number = number * 10 + (unsigned)(name[i] - '0');
-    }
-    if (number > 30 || (length == 3 && name[1] == '0'))
+    const char *at = name + 1;
+    uint64_t number;
+    if (!number_take(&at, name + length, 10, &number) || at != name + length || number > 30 ||
+        (length == 3 && name[1] == '0'))
         return false;
     *out = (struct machine_register){(uint16_t)(number * 8), width};
     return true;

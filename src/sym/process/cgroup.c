@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "sym/glob.h"
+#include "base/glob.h"
 
 enum { CGROUP_DEPTH = 64 };
 

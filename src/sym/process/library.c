@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/table.h"
-#include "sym/glob.h"
+#include "base/glob.h"
 #include "sym/process/proc.h"
 
 enum { CACHE_HEADER = 48, CACHE_ENTRY = 24, CACHE_LARGEST = 64 << 20, OLD_HEADER = 16, OLD_ENTRY = 12 };

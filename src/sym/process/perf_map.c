@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/sorted.h"
 #include "sym/tables.h"
 
@@ -33,24 +34,9 @@ struct perf_map {
 
 static bool take_number(const char **at, const char *end, uint64_t *out)
 {
-    uint64_t value = 0;
-    const char *begin = *at;
-    if (end - begin > 2 && begin[0] == '0' && (begin[1] == 'x' || begin[1] == 'X'))
-        begin = *at += 2;
-    for (; *at < end; ++*at) {
-        char c = **at;
-        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-                                                : 16;
-        if (digit == 16)
-            break;
-        if (value >> 60)
-            return false;
-        value = value << 4 | digit;
-    }
-    *out = value;
-    return *at > begin && *at < end && *(*at)++ == ' ';
+    if (end - *at > 2 && **at == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X'))
+        *at += 2;
+    return number_take(at, end, 16, out) && *at < end && *(*at)++ == ' ';
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -140,6 +126,14 @@ size_t perf_map_bytes(const struct perf_map *map)
 
 /* ---- the file ---- */
 
+/* Returns the number behind a tabulator. */
+static uint32_t take_decimal(const char *text)
+{
+    uint64_t number;
+    text += *text == '\t';
+    return number_take(&text, NULL, 10, &number) && number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
 /* Returns the pid that the process has in its own namespace, the last one of NSpid, and its user. */
 static pid_t own_number(pid_t pid, uid_t *user)
 {
@@ -150,9 +144,9 @@ static pid_t own_number(pid_t pid, uid_t *user)
     while (status && fgets(line, sizeof line, status)) {
         char *last = strrchr(line, '\t');
         if (last && !strncmp(line, "NSpid:", 6))
-            number = (pid_t)strtol(last, NULL, 10);
+            number = (pid_t)take_decimal(last);
         else if (!strncmp(line, "Uid:", 4))
-            *user = (uid_t)strtoul(line + 4, NULL, 10);
+            *user = (uid_t)take_decimal(line + 4);
     }
     if (status)
         fclose(status);

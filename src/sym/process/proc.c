@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/open_foreign.h"
 #include "base/sorted.h"
 #include "base/table.h"
@@ -57,13 +58,7 @@ static int proc_read(pid_t pid, const char *name, struct text *out)
 
 static bool take_hexadecimal(const char **at, char behind, uint64_t *out)
 {
-    char *end;
-    errno = 0;
-    *out = strtoull(*at, &end, 16);
-    if (end == *at || errno || *end != behind)
-        return false;
-    *at = end + 1;
-    return true;
+    return number_take(at, NULL, 16, out) && *(*at)++ == behind;
 }
 
 /* Reads "start-end rwxp offset major:minor inode   path" in [line, end). The path is written to *names. */
@@ -84,9 +79,7 @@ static bool mapping_parse(const char *line, const char *end, char **names, struc
         !take_hexadecimal(&at, ' ', &minor))
         return false;
     out->device = major << 32 | (uint32_t)minor;
-    char *inode_end;
-    out->inode = strtoull(at, &inode_end, 10);
-    at = inode_end > end ? end : inode_end;
+    number_take(&at, end, 10, &out->inode);
     while (at < end && *at == ' ')
         at++;
     /* The kernel writes a line feed in a path as \012. */
@@ -216,8 +209,9 @@ int proc_inner_pid(pid_t pid, pid_t *inner)
     *inner = pid;
     while (end && end > line && end[-1] >= '0' && end[-1] <= '9')
         end--;
-    if (end && *end >= '0' && *end <= '9')
-        *inner = (pid_t)strtol(end, NULL, 10);
+    uint64_t number;
+    if (end && number_take(&end, NULL, 10, &number) && number <= INT_MAX)
+        *inner = (pid_t)number;
     text_free(&text);
     return error;
 }
@@ -231,8 +225,8 @@ int proc_start_time(pid_t pid, uint64_t *ticks)
     const char *at = error ? NULL : strrchr(text_string(&text), ')');
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    if (at)
-        *ticks = strtoull(at + 1, NULL, 10);
+    if (at && at++)
+        number_take(&at, NULL, 10, ticks);
     else if (!error)
         error = -EBADMSG;
     text_free(&text);
@@ -268,9 +262,12 @@ int proc_parent(pid_t pid, pid_t *parent)
     int error = proc_read(pid, "stat", &text);
     /* "12 (name) S 1 …": the name may have blanks and parentheses. */
     const char *at = error ? NULL : strrchr(text_string(&text), ')');
-    if (at && strlen(at) > 4)
-        *parent = at[2] == 'Z' || at[2] == 'X' ? 0 : (pid_t)strtol(at + 4, NULL, 10);
-    else if (!error)
+    if (at && strlen(at) > 4) {
+        const bool is_dead = at[2] == 'Z' || at[2] == 'X';
+        uint64_t number;
+        at += 4;
+        *parent = !is_dead && number_take(&at, NULL, 10, &number) ? (pid_t)number : 0;
+    } else if (!error)
         error = -EBADMSG;
     text_free(&text);
     return error;
@@ -283,9 +280,8 @@ int proc_each(proc_visitor *visit, void *context)
         return -errno;
     int result = 0;
     for (struct dirent *entry; !result && (entry = readdir(directory));) {
-        char *end;
-        long number = strtol(entry->d_name, &end, 10);
-        if (!*end && number > 0 && number <= INT_MAX)
+        uint64_t number;
+        if (decimal_parse(entry->d_name, &number) && number > 0 && number <= INT_MAX)
             result = visit(context, (pid_t)number);
     }
     closedir(directory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The classic walk with two positions: after a mismatch it goes back only to the last star, so that no pattern
  * takes exponential time. */
-#include "sym/glob.h"
+#include "base/glob.h"
 
 #include <stddef.h>
 #include <string.h>
