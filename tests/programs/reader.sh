@@ -94,6 +94,7 @@ shown() {
 tid=$(sed -nE '/thread: *reactor_1$/ { s/^ *([0-9]+):.*/\1/p; q }' all)
 check "a filter on a thread, by name" shown --thread reactor_1 -- 'thread: *reactor_1$'
 check "and by number" shown --thread "$tid" -- "^ *$tid: "
+check "which is decimal with a zero in front" shown --thread "0$tid" -- "^ *$tid: "
 check "a filter on a group" shown --group bdev -- ' BDEV_IO_'
 check "a filter on tracepoints" shown --tracepoint 'tcp:TCP_REQ_NEW,BDEV_IO_D*' -- ' TCP_REQ_NEW | BDEV_IO_DONE '
 check "a filter on an owner, by its description" shown --owner null0 -- ' b[0-9]+ null0 '

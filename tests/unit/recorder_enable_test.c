@@ -27,6 +27,7 @@ static void the_option_string_enables(void **state)
         {"tcp", 28},     {"bdev:BDEV_IO_DONE", 2},
         {"bdev:0x2", 2}, {"bdev:1,tcp:6", 1 | 8 | 16},
         {"*:TCP_*", 28}, {" bdev , tcp:TCP_TEXT,", 3 | 8},
+        {"tcp:010", 8}, /* decimal, as on the command line */
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         open_usual(cases[i].what);
