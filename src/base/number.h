@@ -36,10 +36,10 @@ bool time_parse(const char *text, uint64_t bare, uint64_t *nanoseconds);
 
 /* ---- as scripts have them ---- */
 
-enum literal_suffix { /* what may follow the digits */
-                      LITERAL_TIME =
-                          1, /* a unit of time behind a decimal number, which becomes nanoseconds: 10ms */
-                      LITERAL_C = 2, /* what C writes there, u and l, which means nothing here */
+/* What may follow the digits of a number. */
+enum literal_suffix {
+    LITERAL_TIME = 1, /* a unit of time behind a decimal number, which becomes nanoseconds: 10ms */
+    LITERAL_C = 2,    /* what C writes there, u and l, which means nothing here */
 };
 
 enum literal_fault { LITERAL_FITS, LITERAL_INVALID, LITERAL_NOT_OCTAL, LITERAL_TOO_LARGE };
