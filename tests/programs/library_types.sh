@@ -76,7 +76,7 @@ check "the program by a relative name"
 
 # ---- a process ----
 gcc -g -O1 loads.c -o loads -ldl
-ready() { while kill -0 $server; do grep -q ready said && return; sleep 0.05; done; result 1 "the program starts" said; }
+ready() { while kill -0 $server; do grep -qs ready said && return; sleep 0.05; done; result 1 "the program starts" said; }
 ./loads lib/libonly.so >said 2>&1 &
 server=$!
 ready
@@ -90,6 +90,7 @@ if unshare -m -p -f --mount-proc true 2>/dev/null; then
 mount -t tmpfs none root && mkdir root/lib && cp loads linked root/ && cp lib/libonly.so root/lib/ && rm lib/libonly.so
 cd root && exec ./loads ./lib/libonly.so
 inside
+    rm said # of the process before: it would look ready
     unshare -m -p -f --mount-proc sh inside.sh >said 2>&1 &
     server=$!
     ready
