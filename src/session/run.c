@@ -82,8 +82,8 @@ static int release_command(struct session *session)
  * itself, by an error, or because memory ran out - cancel() undoes all steps in the opposite order, and undoing one that was
  * not reached does nothing. */
 static const struct {
-    int (*run)(
-        struct session *session); /* 0, or -errno with a diagnostic; -EINTR: the user asks for the end */
+    /* Returns 0, or -errno with a diagnostic; -EINTR: the user asks for the end. */
+    int (*run)(struct session *session);
     void (*undo)(struct session *session);
     bool unless_exit; /* left out when a begin probe has called exit() */
 } beginning[] = {
@@ -109,11 +109,12 @@ static const struct {
 };
 enum { BEGINNING = sizeof beginning / sizeof *beginning };
 
-static void cancel(struct session *session)
+static int cancel(void *session)
 {
     for (size_t i = BEGINNING; i-- > 0;)
         if (beginning[i].undo)
             beginning[i].undo(session);
+    return 0;
 }
 
 static bool has_events(const struct session *session)
@@ -331,7 +332,7 @@ int session_begin(struct session *session)
 {
     int error = session_guarded(session, begin_guarded, session);
     if (error)
-        cancel(session);
+        session_guarded(session, cancel, session);
     return session->diagnostics.errors && !error ? -EIO : error;
 }
 
