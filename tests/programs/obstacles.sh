@@ -173,8 +173,8 @@ many='interval:us:100 { printf("%d a line of some length\n", ++@n); }'
 stuck_places() {
     cat <<P
 output of a script|-q -e '$many'
-output of a script into a pipe of one's own|-q -o stuck -e '$many'
-files of packets|-q -c './packets' -e 'tracepoint:net:net_dev_queue { skboutput("stuck", (struct sk_buff *)args.skbaddr, 2048, 0); }'
+output of a script into a pipe of one's own|-q -o '$dir/stuck' -e '$many'
+files of packets|-q -c './packets' -e 'tracepoint:net:net_dev_queue { skboutput("$dir/stuck", (struct sk_buff *)args.skbaddr, 2048, 0); }'
 a list of probes|-l 'tracepoint:*'
 a report|report -f '$kept'
 a report in JSON|report -j -f '$kept'
@@ -188,29 +188,35 @@ ctl list|ctl list
 places of probes|tplist -l ./calls
 P
 }
-tried=0
-while IFS='|' read -r place command; do
-    bad=
-    for stream in output messages; do
-        for signal in INT TERM; do
-            rm -f exported
-            # shellcheck disable=SC2086
-            if [ $stream = output ]; then
-                eval "exec ${mortal[*]} env --default-signal=INT,TERM '$spoor' $command" >stuck 2>errors 9>&- 8>&- 10>&- </dev/null &
-            else
-                eval "exec ${mortal[*]} env --default-signal=INT,TERM '$spoor' $command" >output 2>stuck 9>&- 8>&- 10>&- </dev/null &
-            fi
-            pid=$!
-            sleep 0.5
-            kill -$signal $pid 2>/dev/null
-            timeout 3 tail --pid=$pid -s 0.1 -f /dev/null || bad="$bad $stream (deaf to SIG$signal)"
-            kill -KILL $pid 2>/dev/null
-            wait $pid 2>/dev/null
+mapfile -t stuck_list < <(stuck_places)
+begin_unread() { # NUMBER STREAM: in a directory of its own, so that all of them run at once; its process is the last of pids
+    local number=$1 out=../../stuck errors=../../stuck
+    if [ "$2" = output ]; then errors=errors; else out=output; fi
+    mkdir -p "unread/$number" && cp -s "$dir"/{calls,packets} "unread/$number/"
+    # shellcheck disable=SC2086
+    (cd "unread/$number" && eval "exec ${mortal[*]} env --default-signal=INT,TERM '$spoor' ${stuck_list[number]#*|}" >$out 2>$errors \
+        9>&- 8>&- 10>&- </dev/null) &
+    pids+=($!)
+}
+tried=0 bad=()
+for stream in output messages; do
+    for signal in INT TERM; do
+        pids=()
+        rm -rf unread
+        for number in "${!stuck_list[@]}"; do begin_unread "$number" $stream; done
+        sleep 2
+        kill -$signal "${pids[@]}" 2>/dev/null
+        for number in "${!pids[@]}"; do
+            timeout 3 tail --pid="${pids[number]}" -s 0.1 -f /dev/null || bad[number]="${bad[number]:-} $stream (deaf to SIG$signal)"
+            kill -KILL "${pids[number]}" 2>/dev/null
+            wait "${pids[number]}" 2>/dev/null
             tried=$((tried + 1))
         done
     done
-    check "nobody reads $place:${bad:- ends on a signal}" test -z "$bad"
-done < <(stuck_places)
+done
+for number in "${!stuck_list[@]}"; do
+    check "nobody reads ${stuck_list[number]%%|*}:${bad[number]:- ends on a signal}" test -z "${bad[number]:-}"
+done
 echo "$tried readers that do not read"
 "${mortal[@]}" env --default-signal=INT,TERM "$spoor" record -f "$live" -o drained 2>stuck 9>&- 8>&- 10>&- </dev/null &
 pid=$!
