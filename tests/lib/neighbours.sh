@@ -104,19 +104,36 @@ neighbour_remaining() {
     done <"$1/cgroup.procs"
 }
 
-# neighbour_settle GROUP: a tracer that has ended may still have a child that closes what is slow to close; it is waited for.
-# Others who are still there were left behind; they are ended, and named.
-neighbour_settle() {
+# neighbour_is_left GROUP: nobody is in it, but for tracers' children that close what is slow to close. Others were left behind;
+# they are ended, and named.
+neighbour_is_left() {
     local turn left
-    for turn in $(seq 1200); do
+    for turn in $(seq 20); do
         left=$(neighbour_remaining "$1")
-        [ -n "$left" ] || return 0
-        if grep -qv '^spoor-leaving ' <<<"$left" && [ "$turn" -gt 20 ]; then break; fi
+        grep -qv '^spoor-leaving ' <<<"${left:-spoor-leaving }" || return 0
         sleep 0.1
     done
     echo "processes were left behind:" $left
     sed -n 's/.*(process \([0-9]*\))$/\1/p' <<<"$left" | xargs -r kill -KILL
     return 1
+}
+
+# neighbour_settle GROUP: until what still closes there has ended.
+neighbour_settle() {
+    local turn left
+    for turn in $(seq 1200); do
+        left=$(neighbour_remaining "$1")
+        [ -n "$left" ] || break
+        sleep 0.1
+    done
+    rmdir "$1" 2>/dev/null
+    [ -z "$left" ] || echo "${1##*/}:" $left
+}
+
+# neighbours_settle: until nothing of any test closes any more; prints what does not end.
+neighbours_settle() {
+    local group
+    for group in ${group_tree:+"$group_tree"/*/}; do [ ! -d "$group" ] || neighbour_settle "${group%/}"; done
 }
 
 # neighbour_run OUTPUT SECONDS COMMAND…: its status; 1 if it leaves processes or files behind.
@@ -135,9 +152,11 @@ neighbour_run() {
         TMPDIR=$place exec timeout -k 10 "$seconds" "$@"
     ) >"$output" 2>&1 </dev/null 8>&- 9<&-
     status=$?
+    # What only closes is waited for later, unless many do: they slow down those who attach.
     if [ -n "$group" ]; then
-        neighbour_settle "$group" >>"$output" || status=1
-        rmdir "$group" 2>/dev/null
+        neighbour_is_left "$group" >>"$output" || status=1
+        rmdir "$group" 2>/dev/null || [ "$(find "$group_tree" -mindepth 1 -maxdepth 1 -type d | wc -l)" -le $((2 * jobs)) ] ||
+            [ -z "$(neighbour_settle "$group" | tee -a "$output")" ] || status=1
     fi
     files=$(ls -A "$place" | tr '\n' ' ')
     if [ -n "$files" ]; then
@@ -147,7 +166,7 @@ neighbour_run() {
     rm -rf "$place"
     return $status
 }
-export -f neighbour_run neighbour_settle neighbour_remaining
+export -f neighbour_run neighbour_is_left neighbour_settle neighbour_remaining
 
 # ---- the machine ----
 
