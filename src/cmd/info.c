@@ -4,6 +4,7 @@
 
 #include "cmd/command.h"
 #include "probe/kind.h"
+#include "sym/instruction.h"
 
 static void describe_kinds(struct kernel *kernel, struct text *out)
 {
@@ -18,6 +19,16 @@ static void describe_kinds(struct kernel *kernel, struct text *out)
                     is_missing ? ": " : "", is_missing ? text_string(&why) : "");
         text_free(&why);
     }
+}
+
+/* Libraries that are loaded where a script needs them. */
+static void describe_libraries(struct text *out)
+{
+    const bool has = instruction_has_decoder(machine_here());
+    if (machine_here() == MACHINE_X86_64)
+        text_printf(out, "\nlibraries\n  %-20s %-3s  uprobes at offsets and addresses without --unsafe%s\n",
+                    "capstone", has ? "yes" : "no", has ? "" : ": libcapstone is not installed");
+    instruction_end();
 }
 
 int command_info(struct options *options)
@@ -44,6 +55,7 @@ int command_info(struct options *options)
         struct text text = {0};
         kernel_describe(kernel, &text);
         describe_kinds(kernel, &text);
+        describe_libraries(&text);
         command_write(stdout, text_string(&text));
         text_free(&text);
         kernel_host(kernel)->operations->close(kernel_host(kernel));

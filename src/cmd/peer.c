@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "cmd/command.h"
+#include "sym/instruction.h"
 
 #define PEER_VERSION "v0.27.1" /* the version of bpftrace whose language and options are understood */
 
@@ -101,14 +102,16 @@ void peer_info(struct kernel *kernel)
     uname(&system);
     command_print(stdout, "System\n  OS: %s %s %s\n  Arch: %s\n", system.sysname, system.release,
                   system.version, system.machine);
-    fputs("\nBuild\n  version: " PEER_VERSION " (spoor " SPOOR_VERSION ")\n"
-          "  LLVM: none, spoor compiles by itself\n"
-          "  bfd: no\n"
-          "  libdw (DWARF support): yes\n"
-          "  libsystemd (systemd notify support): no\n"
-          "  blazesym (advanced symbolization): yes\n"
-          "  dwunwind (DWARF stack unwinding): yes\n",
-          stdout);
+    command_print(stdout,
+                  "\nBuild\n  version: " PEER_VERSION " (spoor " SPOOR_VERSION ")\n"
+                  "  LLVM: none, spoor compiles by itself\n"
+                  "  bfd: %s\n"
+                  "  libdw (DWARF support): yes\n"
+                  "  libsystemd (systemd notify support): no\n"
+                  "  blazesym (advanced symbolization): yes\n"
+                  "  dwunwind (DWARF stack unwinding): yes\n",
+                  instruction_has_decoder(machine_here()) ? "yes" : "no");
+    instruction_end();
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (lines[i].answer == HEADING)
             command_print(stdout, "\n%s\n%s", lines[i].label,

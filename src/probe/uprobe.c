@@ -13,6 +13,7 @@
 #include "probe/call.h"
 #include "probe/point.h"
 #include "probe/uprobe_debug.h"
+#include "probe/uprobe_place.h"
 #include "sym/cpp.h"
 #include "sym/demangle.h"
 #include "sym/symbolize.h"
@@ -127,6 +128,20 @@ static int uprobe_match_cpp(void *state, const struct elf_symbol *symbol, const 
     return error;
 }
 
+/* function: what the offset in the file is in; NULL: no symbol says. */
+static int uprobe_check_place(struct uprobe_search *search, const char *text,
+                              const struct elf_symbol *function, uint64_t offset)
+{
+    const struct uprobe_place place = {
+        .file = search->file,
+        .span = point_span(search->point, search->piece),
+        .name = arena_printf(search->environment->arena, "%s:%s:%s", search->kind->name, search->shown, text),
+        .function = function,
+        .offset = offset,
+    };
+    return uprobe_place_check(search->environment, &place);
+}
+
 static int uprobe_address(struct uprobe_search *search, const char *text, uint64_t address)
 {
     struct diagnostics *diagnostics = search->environment->diagnostics;
@@ -145,6 +160,9 @@ static int uprobe_address(struct uprobe_search *search, const char *text, uint64
         return -EINVAL;
     }
     bool known = !elf_file_nearest(search->file, address, &symbol);
+    int error = uprobe_check_place(search, text, known ? &symbol : NULL, offset);
+    if (error)
+        return error;
     uprobe_add(search, text, known ? symbol.name : NULL, offset);
     return 0;
 }
@@ -283,6 +301,9 @@ static int uprobe_function(struct uprobe_search *search, const char *text, const
                       "from: a pattern like *%s* finds them",
                       name);
     }
+    int error = uprobe_check_place(search, text, &symbol, symbol.offset + offset);
+    if (error)
+        return error;
     uprobe_add(search, text, symbol.name, symbol.offset + offset)->user.is_entry = !offset;
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "session/state.h"
 #include "sym/demangle.h"
 #include "sym/elf/debug_file.h"
+#include "sym/instruction.h"
 #include "sym/tables.h"
 
 /* Opening a part takes memory of the arena and nothing else. Closing is in the order of this table: threads end before
@@ -76,6 +77,7 @@ void session_close(struct session *session)
     free(session);
     tables_end();
     demangle_end();
+    instruction_end();
 }
 
 int session_guarded(struct session *session, int (*call)(void *), void *state)

@@ -157,6 +157,11 @@ libraries() {
     for program; do ldd "$program" 2>/dev/null; done | grep -o '/[^ ]*' | grep -v ':$' | sort -u
 }
 
+# The shared libraries that spoor loads while it runs; this machine's own only.
+loaded_libraries() {
+    [ -n "$guest_root" ] || ldconfig -p | sed -n 's#^\tlibcapstone\.so\.[345] .*x86-64.* => ##p'
+}
+
 # guest_tree_begin TREE MODULES: init, its shell, and spoor.
 guest_tree_begin() {
     local busybox
@@ -179,7 +184,7 @@ guest_tree_end() {
     if [ -n "$guest_root" ]; then
         cross_libraries "$tree"
     else
-        libraries "$@" | while read -r file; do
+        { libraries "$@" && loaded_libraries; } | while read -r file; do
             mkdir -p "$tree$(dirname "$file")"
             cp -L "$file" "$tree$file"
         done

@@ -146,7 +146,9 @@ static void test_uprobe_names(void **state)
     assert_int_not_equal(offset, 0);
     assert_int_equal(expand(&f, "uprobe:/bin/bash:\"readline\"", &sites, NULL), 0);
     assert_int_equal(((const struct user_site *)sites.items[0].detail)->offset, offset);
+    f.environment.is_unsafe = true; /* it need not be an instruction's */
     assert_int_equal(expand(&f, "uprobe:/bin/bash:readline+4", &sites, NULL), 0);
+    f.environment.is_unsafe = false;
     assert_int_equal(((const struct user_site *)sites.items[0].detail)->offset, offset + 4);
     assert_string_equal(sites.items[0].function, "readline");
     /* a command found in PATH, and a library found by its name */
