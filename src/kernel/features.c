@@ -724,6 +724,20 @@ void features_describe(const struct features *used, const int errors[FEATURES], 
     }
 }
 
+void features_each_missing(const struct features *used, const int errors[FEATURES],
+                           kernel_feature_visitor *visit, void *state)
+{
+    for (size_t i = 0; i < FEATURES; i++) {
+        const struct feature_entry *entry = &feature_table[i];
+        struct text why = {0};
+        if (*feature_flag(used, i))
+            continue;
+        feature_reason(i, errors[i], &why);
+        visit(state, entry->name, entry->what, text_string(&why), entry->instead);
+        text_free(&why);
+    }
+}
+
 bool features_lacks(const struct features *used, const int errors[FEATURES], const char *name,
                     struct text *out)
 {

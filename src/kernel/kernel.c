@@ -209,6 +209,12 @@ bool kernel_lacks(const struct kernel *kernel, const char *feature, struct text 
     return features_lacks(&kernel->host.features, kernel->lacked, feature, out);
 }
 
+void kernel_each_missing(struct kernel *kernel, kernel_feature_visitor *visit, void *state)
+{
+    features_probe_thoroughly(&kernel->host.features, kernel->lacked);
+    features_each_missing(&kernel->host.features, kernel->lacked, visit, state);
+}
+
 size_t kernel_attached(const struct kernel *kernel)
 {
     return kernel->attachment_count;

@@ -53,8 +53,29 @@ const char *kernel_log(struct kernel *kernel, size_t program);
 void kernel_describe(struct kernel *kernel, struct text *out);
 /* Whether the feature of that name is missing; then `out` gets the reason. */
 bool kernel_lacks(const struct kernel *kernel, const char *feature, struct text *out);
+/* Calls `visit` for each feature that the kernel lacks, with its name, what it is, why it is not there, and what
+ * follows: "instead, …" or "then … is an error". From then on kernel_lacks() knows, too, what only attaching shows. */
+typedef void kernel_feature_visitor(void *state, const char *name, const char *what, const char *why,
+                                    const char *follows);
+void kernel_each_missing(struct kernel *kernel, kernel_feature_visitor *visit, void *state);
 /* Takes the features of a --no-feature list away; -EINVAL with a diagnostic if it has an unknown name. */
 int features_without(struct features *features, const char *names, struct diagnostics *diagnostics);
+
+/* ---- Rights ---- */
+
+/* What this process may do, and what forbids it even to root. */
+enum { KERNEL_RIGHTS = 4 };
+struct kernel_permission {
+    struct kernel_right {
+        const char *name, *use; /* "CAP_BPF", and what takes it */
+        bool is_needed;         /* nothing is traced without it */
+        bool has;               /* also by CAP_SYS_ADMIN, where that stands for it */
+    } rights[KERNEL_RIGHTS];
+    bool is_enough;         /* it has all that are needed */
+    bool in_user_namespace; /* its rights are those of a namespace only */
+    char lockdown[32];      /* "none", "integrity", "confidentiality"; "" where it cannot be read */
+};
+void kernel_permission(struct kernel_permission *out);
 
 /* ---- Attaching ----
  *

@@ -63,6 +63,33 @@ static void permission_lockdown(char *mode, size_t size)
     }
 }
 
+void kernel_permission(struct kernel_permission *out)
+{
+    static const struct {
+        const char *name, *use;
+        int number;
+        bool is_needed, is_of_admin; /* is_of_admin: CAP_SYS_ADMIN stands for it */
+    } table[KERNEL_RIGHTS] = {
+        {"CAP_BPF", "loading programs", HAS_BPF, true, true},
+        {"CAP_PERFMON", "attaching them, and reading memory", HAS_PERFMON, true, true},
+        {"CAP_SYS_PTRACE", "other users' programs by -p, and names in their stacks", CAP_SYS_PTRACE, false,
+         false},
+        {"CAP_SYSLOG", "names in kernel stacks", CAP_SYSLOG, false, false},
+    };
+    const uint64_t have = permission_capabilities();
+    *out = (struct kernel_permission){.is_enough = permission_is_enough(),
+                                      .in_user_namespace = permission_in_user_namespace()};
+    permission_lockdown(out->lockdown, sizeof out->lockdown);
+    for (size_t i = 0; i < KERNEL_RIGHTS; i++)
+        out->rights[i] = (struct kernel_right){
+            .name = table[i].name,
+            .use = table[i].use,
+            .is_needed = table[i].is_needed,
+            .has = permission_has(have, table[i].number) ||
+                   (table[i].is_of_admin && permission_has(have, CAP_SYS_ADMIN)),
+        };
+}
+
 void permission_explain(struct diagnostics *diagnostics, struct span span, const char *what)
 {
     uint64_t have = permission_capabilities();

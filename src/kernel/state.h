@@ -107,6 +107,8 @@ uint32_t features_kfunc(int64_t number);
 void features_probe_thoroughly(struct features *features, int errors[FEATURES]);
 /* Writes a line for each feature. `used` lacks those that options left out. */
 void features_describe(const struct features *used, const int errors[FEATURES], struct text *out);
+void features_each_missing(const struct features *used, const int errors[FEATURES],
+                           kernel_feature_visitor *visit, void *state);
 /* Whether the feature of that name is missing; then *out gets the reason. */
 bool features_lacks(const struct features *used, const int errors[FEATURES], const char *name,
                     struct text *out);

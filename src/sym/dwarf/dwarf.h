@@ -38,6 +38,14 @@ int dwarf_file_open(const char *path, const struct dwarf_options *options, struc
 /* nothing is done for NULL; structs whose fields were not needed yet stay without them */
 void dwarf_file_close(struct dwarf_file *file);
 
+/* Whether servers are asked for debug information that is not on this machine (debuginfod). */
+enum dwarf_servers {
+    DWARF_SERVERS_NONE, /* DEBUGINFOD_URLS names none */
+    DWARF_SERVERS_ASKED,
+    DWARF_SERVERS_UNREACHABLE, /* the library that asks them is not installed */
+};
+enum dwarf_servers dwarf_servers(void);
+
 /* ---- by name ---- */
 
 /* Returns a type, or NULL if there is none. Its name is written as in C: "struct task", "union x", "enum e", or a

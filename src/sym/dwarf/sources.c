@@ -67,11 +67,23 @@ static void prepare_servers(const struct dwarf_options *options, const char *pat
                         arena_printf(options->arena, "Asking debuginfod for what describes %s", path), false);
 }
 
+static void *open_client(void)
+{
+    return dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+}
+
+enum dwarf_servers dwarf_servers(void)
+{
+    if (!has_servers())
+        return DWARF_SERVERS_NONE;
+    return open_client() ? DWARF_SERVERS_ASKED : DWARF_SERVERS_UNREACHABLE;
+}
+
 /* Fetches debug information by elfutils' client, which keeps what it fetched. Servers are asked only if the user
  * names some. Returns a descriptor, or -1. */
 static int fetch(const uint8_t *build_id, size_t size)
 {
-    void *library = build_id && has_servers() ? dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *library = build_id && has_servers() ? open_client() : NULL;
     if (!library)
         return -1;
     void *(*begin)(void) = (void *(*)(void))dlsym(library, "debuginfod_begin");

@@ -378,6 +378,12 @@ void debug_data_prepare(void)
     pthread_once(&once, find_unpacker);
 }
 
+bool debug_data_is_readable(void)
+{
+    debug_data_prepare();
+    return unpack_with != NULL;
+}
+
 /* Unpacks .gnu_debugdata. The unpacked size is not known, so the buffer is doubled until it is large enough. */
 static int unpack(const uint8_t *packed, size_t packed_size, void **out, size_t *out_size)
 {

@@ -31,5 +31,7 @@ int debug_alternative_open(const struct elf_file *file, uint8_t *id, size_t *id_
 /* Opens the ELF file in .gnu_debugdata; *bytes (or NULL) must live as long as it, and the caller frees it. -ENOENT:
  * the file has no such section; -ENOTSUP: liblzma is not installed; -EBADMSG, -EFBIG: its content is bad. */
 int debug_data_open(const struct elf_file *file, void **bytes, struct elf_file **out);
+/* Whether liblzma is installed. */
+bool debug_data_is_readable(void);
 
 #endif
