@@ -149,20 +149,42 @@ static int load_again(const struct kernel *kernel, union bpf_attr *attributes, i
     return answer;
 }
 
+/* Asks the kernel to take the program: its descriptor, or -errno after a diagnostic. One that is too long is divided next, so
+ * that nothing is said of it. *log is the caller's to free, also after a failure; it may be NULL. */
+static int load_ask(const struct kernel *kernel, const struct image_program *program,
+                    union bpf_attr *attributes, struct diagnostics *diagnostics, char **log)
+{
+    int fd =
+        kernel->verbose ? load_with_log(attributes, kernel->log_size, log) : syscall_program_load(attributes);
+    /* Asking for the log would take as long again. */
+    if (fd >= 0 || (fd == -E2BIG && program->is_divisible && !*log))
+        return fd;
+    fd = load_again(kernel, attributes, fd, log);
+    return fd < 0 ? refusal_explain(diagnostics, program, fd, *log ? *log : "") : fd;
+}
+
+/* Makes room for as many programs as the image has. */
+static int load_room(struct kernel *kernel, const struct image *image)
+{
+    if (kernel->program_count >= image->program_count)
+        return 0;
+    struct kernel_program *programs =
+        realloc(kernel->programs, image->program_count * sizeof *kernel->programs);
+    if (!programs)
+        return -ENOMEM;
+    kernel->programs = programs;
+    while (kernel->program_count < image->program_count)
+        programs[kernel->program_count++] = (struct kernel_program){.fd = -1};
+    return 0;
+}
+
 int load_program(struct host *host, const struct image *image, size_t index, struct diagnostics *diagnostics)
 {
     struct kernel *kernel = kernel_of(host);
     if (index >= image->program_count)
         return -EINVAL;
-    if (index >= kernel->program_count) {
-        struct kernel_program *programs =
-            realloc(kernel->programs, image->program_count * sizeof *kernel->programs);
-        if (!programs)
-            return -ENOMEM;
-        kernel->programs = programs;
-        while (kernel->program_count < image->program_count)
-            programs[kernel->program_count++] = (struct kernel_program){.fd = -1};
-    }
+    if (load_room(kernel, image))
+        return -ENOMEM;
     const struct image_program *program = &image->programs[index];
     struct kernel_program *loaded = &kernel->programs[index];
     if (loaded->fd >= 0)
@@ -198,19 +220,11 @@ int load_program(struct host *host, const struct image *image, size_t index, str
     load_name(attributes.prog_name, program->name);
     int object = load_attach_object(program, &attributes);
     int btf = load_btf(kernel, program, &arena, &attributes);
-
-    int fd = kernel->verbose ? load_with_log(&attributes, kernel->log_size, &log)
-                             : syscall_program_load(&attributes);
-    /* A program that is too long is divided next, and asking for the log would take as long again. */
-    bool is_silent = fd == -E2BIG && program->is_divisible && !log;
-    if (fd < 0 && !is_silent)
-        fd = load_again(kernel, &attributes, fd, &log);
+    int fd = load_ask(kernel, program, &attributes, diagnostics, &log);
     if (btf >= 0)
         close(btf);
     if (object >= 0)
         close(object);
-    if (fd < 0 && !is_silent)
-        fd = refusal_explain(diagnostics, program, fd, log ? log : "");
     arena_free(&arena);
     if (kernel->verbose) {
         free(loaded->log);

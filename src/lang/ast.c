@@ -242,6 +242,7 @@ static void print_members(struct text *out, const struct member_path *members)
 }
 
 /* Prints what a node holds besides its children: name, value, operator. */
+/* NOLINTNEXTLINE(readability-function-size): a case for each kind of node */
 static void print_details(struct text *out, const struct node *node)
 {
     switch (node->kind) {

@@ -251,18 +251,26 @@ static int create(const struct recorder_settings *settings, const struct registr
     return 0;
 }
 
+/* A program that was built with a later header has options behind those that are known here: none of them may be set. */
+static int check_size(const struct spoor_trace_options *options)
+{
+    if (options == NULL || options->size < sizeof *options)
+        return recorder_fail(-EINVAL, "option size: must be sizeof(struct spoor_trace_options)");
+    for (size_t i = sizeof *options; i < options->size; i++)
+        if (((const char *)options)[i] != 0)
+            return recorder_fail(-EINVAL, "an option is set that this version of libspoor does not know");
+    return 0;
+}
+
 static int open_recording(const struct spoor_trace_options *options)
 {
     static struct recorder_settings settings; /* static because it is large; guarded by the lock */
-    if (options == NULL || options->size < sizeof *options)
-        return recorder_fail(-EINVAL, "option size: must be sizeof(struct spoor_trace_options)");
-    for (size_t i = sizeof *options; i < options->size;
-         i++) /* Options behind those that are known here: the program was built with a later header. */
-        if (((const char *)options)[i] != 0)
-            return recorder_fail(-EINVAL, "an option is set that this version of libspoor does not know");
+    int error = check_size(options);
+    if (error != 0)
+        return error;
     if (recorder.generation != 0)
         return recorder_fail(-EALREADY, "there is a recording already: %s", recorder.recording.path);
-    int error = set_options(&settings, options);
+    error = set_options(&settings, options);
     struct registry *registry = NULL;
     if (error == 0)
         error = registry_collect(&registry);

@@ -57,6 +57,33 @@ const char *child_program(struct session *session)
     return split(&session->arena, session->options.command)[0];
 }
 
+/* The command's own process, until it is the command: waits at `go` until it may begin; what keeps it from that goes to
+ * `failed`. */
+static _Noreturn void child_become(const struct session *session, const struct command_user *user,
+                                   char **words, int go, int failed)
+{
+    char ready;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL); /* spoor ignores these, and a program that it runs must not */
+    signal(SIGXFSZ, SIG_DFL);
+    if (read(go, &ready, 1) != 1)
+        _exit(127); /* the tracer is gone */
+    limits_of_command(session);
+    int error = command_user_become(user);
+    /* If spoor dies while the command is stopped (child_run_until), the command continues. */
+    if (!error && prctl(PR_SET_PDEATHSIG, SIGCONT))
+        error = errno;
+    if (!error) {
+        execvp(words[0], words);
+        error = errno;
+    }
+    if (write(failed, &error, sizeof error) < 0)
+        _exit(126);
+    _exit(127);
+}
+
 int child_start(struct session *session)
 {
     char **words = split(&session->arena, session->options.command);
@@ -84,27 +111,8 @@ int child_start(struct session *session)
                     ? command_terminal_fork(&terminal, user.uid)
                     : fork();
     if (pid == 0) {
-        char ready;
-        sigset_t none;
         close(go[1]);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        signal(SIGPIPE, SIG_DFL); /* spoor ignores these, and a program that it runs must not */
-        signal(SIGXFSZ, SIG_DFL);
-        if (read(go[0], &ready, 1) != 1)
-            _exit(127); /* the tracer is gone */
-        limits_of_command(session);
-        error = command_user_become(&user);
-        /* If spoor dies while the command is stopped (child_run_until), the command continues. */
-        if (!error && prctl(PR_SET_PDEATHSIG, SIGCONT))
-            error = errno;
-        if (!error) {
-            execvp(words[0], words);
-            error = errno;
-        }
-        if (write(failed[1], &error, sizeof error) < 0)
-            _exit(126);
-        _exit(127);
+        child_become(session, &user, words, go[0], failed[1]);
     }
     error = pid < 0 ? -errno : 0;
     close(go[0]);

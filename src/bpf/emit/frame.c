@@ -188,6 +188,38 @@ static void add_range(struct frame *frame, uint32_t begin, uint32_t end)
             (struct live_range){.begin = begin, .end = end};
 }
 
+/* Inclusive ranges of accesses to one object; blocks in emission order. */
+struct object_ranges {
+    struct live_range *ranges;
+    size_t count, room;
+};
+
+/* Finds the ranges of positions in which each object holds something; solve() has run. Returns the position after the last. */
+static uint32_t find_ranges(struct frame *frame, struct object_ranges *found)
+{
+    uint32_t position = 0;
+    for (const struct ir_block *block = frame->function->first; block; block = block->next) {
+        uint32_t begin = position;
+        position = walk_block(frame, block, begin);
+        const size_t row = block->number * frame->columns;
+        for (size_t column = 0; column < frame->columns; column++) {
+            uint64_t through = frame->before[row + column] & frame->after[row + column];
+            for (uint64_t set = through | frame->here[row + column]; set; set &= set - 1) {
+                size_t object = column * 64 + (size_t)__builtin_ctzll(set);
+                uint64_t bit = set & -set;
+                struct live_range range = {.begin = begin, .end = position - 1};
+                if (!(frame->before[row + column] & bit))
+                    range.begin = frame->first[object];
+                if (!(frame->after[row + column] & bit))
+                    range.end = frame->last[object];
+                *arena_push(frame->arena, found[object].ranges, found[object].count, found[object].room) =
+                    range;
+            }
+        }
+    }
+    return position;
+}
+
 uint32_t frame_layout(struct allocation *allocation)
 {
     struct ir_function *function = allocation->function;
@@ -208,38 +240,15 @@ uint32_t frame_layout(struct allocation *allocation)
     frame.here = arena_array(frame.arena, blocks, frame.columns * sizeof *frame.here);
     frame.first = arena_array(frame.arena, objects, sizeof *frame.first);
     frame.last = arena_array(frame.arena, objects, sizeof *frame.last);
+    struct object_ranges *found = arena_array(frame.arena, objects, sizeof *found);
 
-    /* Inclusive ranges of accesses, by object; blocks in emission order. */
-    struct free_range {
-        struct live_range *ranges;
-        size_t count, room;
-    } *free_ranges = arena_array(frame.arena, objects, sizeof *free_ranges);
     struct flow flow;
     flow_compute(frame.arena, function, &flow);
     for (const struct ir_block *block = function->first; block; block = block->next)
         walk_block(&frame, block, 0);
     solve(&frame, &flow);
     memset(frame.here, 0, blocks * frame.columns * sizeof *frame.here);
-    uint32_t position = 0;
-    for (const struct ir_block *block = function->first; block; block = block->next) {
-        uint32_t begin = position;
-        position = walk_block(&frame, block, begin);
-        const size_t row = block->number * frame.columns;
-        for (size_t column = 0; column < frame.columns; column++) {
-            uint64_t through = frame.before[row + column] & frame.after[row + column];
-            for (uint64_t set = through | frame.here[row + column]; set; set &= set - 1) {
-                size_t object = column * 64 + (size_t)__builtin_ctzll(set);
-                uint64_t bit = set & -set;
-                struct live_range range = {.begin = begin, .end = position - 1};
-                if (!(frame.before[row + column] & bit))
-                    range.begin = frame.first[object];
-                if (!(frame.after[row + column] & bit))
-                    range.end = frame.last[object];
-                *arena_push(frame.arena, free_ranges[object].ranges, free_ranges[object].count,
-                            free_ranges[object].room) = range;
-            }
-        }
-    }
+    uint32_t position = find_ranges(&frame, found);
     for (unsigned escaping = 2; escaping-- > 0;)
         for (size_t i = 0; i < objects; i++) {
             if (frame.escapes[i] != escaping)
@@ -247,8 +256,8 @@ uint32_t frame_layout(struct allocation *allocation)
             frame.range_count = 0;
             if (escaping)
                 add_range(&frame, 0, position);
-            for (size_t k = 0; !escaping && k < free_ranges[i].count; k++)
-                add_range(&frame, free_ranges[i].ranges[k].begin, free_ranges[i].ranges[k].end);
+            for (size_t k = 0; !escaping && k < found[i].count; k++)
+                add_range(&frame, found[i].ranges[k].begin, found[i].ranges[k].end);
             place(&frame, allocation->objects[i]);
         }
     return (uint32_t)frame.word_count * 8;

@@ -35,13 +35,9 @@ static void print_operands(struct text *out, const struct ir *ir)
     }
 }
 
-static void print_instruction(struct text *out, const struct ir *ir)
+/* What stands behind the name of the operation, but for where a jump goes. */
+static void print_arguments(struct text *out, const struct ir *ir)
 {
-    size_t start = out->length;
-    text_add(out, "    ");
-    if (ir_has_value(ir))
-        text_printf(out, "v%" PRIu32 " = ", ir->number);
-    text_add(out, ir_op_name(ir->op));
     switch (ir->op) {
     case IR_CONSTANT:
     case IR_PARAMETER:
@@ -89,6 +85,16 @@ static void print_instruction(struct text *out, const struct ir *ir)
         break;
     default: print_operands(out, ir); break;
     }
+}
+
+static void print_instruction(struct text *out, const struct ir *ir)
+{
+    size_t start = out->length;
+    text_add(out, "    ");
+    if (ir_has_value(ir))
+        text_printf(out, "v%" PRIu32 " = ", ir->number);
+    text_add(out, ir_op_name(ir->op));
+    print_arguments(out, ir);
     struct ir_block *to[2];
     unsigned count = ir->op == IR_JUMP || ir->op == IR_BRANCH ? ir_successors(ir->block, to) : 0;
     for (unsigned i = 0; i < count; i++)

@@ -514,6 +514,20 @@ static void check_truncated(struct lowering *l, struct string_read *read, uint32
     ir_end_if(b, &cut);
 }
 
+/* Fills what the helper will not write, where the text is to end in NULs or the verifier wants it. */
+static void prepare_string(struct lowering *l, const struct string_read *read, bool is_padded, bool has_limit)
+{
+    const struct memory to = read->to;
+    const uint32_t room = read->capacity + (read->is_bounded ? 1 : 0);
+    bool copies = read->helper == KFUNC_copy_from_user_str;
+    /* The verifier demands that the frame was written before a helper writes there with a variable length. */
+    if ((is_padded && !(copies && read->is_padded)) || (has_limit && to.base->op == IR_FRAME))
+        lower_zero(l, to, room);
+    /* the word that the helper does not fill wholly */
+    else if (is_padded && (room > read->capacity || read->capacity % 8))
+        ir_store_constant(&l->b, to.base, to.offset + (int32_t)(read->capacity & ~7u), 8, 0);
+}
+
 void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
                        struct ir *address, enum address_space space, unsigned text, struct span span)
 {
@@ -540,13 +554,7 @@ void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, 
         .capacity = capacity,
         .is_bounded = text & TEXT_BOUNDED,
     };
-    const uint32_t room = capacity + (read.is_bounded ? 1 : 0);
-    /* The verifier demands that the frame was written before a helper writes there with a variable length. */
-    if ((is_padded && !(copies && read.is_padded)) || (limit && to.base->op == IR_FRAME))
-        lower_zero(l, to, room);
-    /* the word that the helper does not fill wholly */
-    else if (is_padded && (room > capacity || capacity % 8))
-        ir_store_constant(b, to.base, to.offset + (int32_t)(capacity & ~7u), 8, 0);
+    prepare_string(l, &read, is_padded, limit);
     uint32_t bytes = ir_variable(b);
     struct ir_block *good = ir_label(b), *end = ir_label(b);
     if (attempt(l, &read, good)) {

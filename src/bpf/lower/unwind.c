@@ -317,24 +317,25 @@ static void step_over_signal(struct lowering *l, const struct unwinding *u, stru
     set_constant(l, u, AT(back), 0);
 }
 
-static void step_by_rule(struct lowering *l, const struct unwinding *u, struct ir *rule, struct ir *kind,
-                         struct ir_block *stop)
+/* The registers of the frame that a rule steps from, and what the rule says of the caller's rbp. */
+struct rule_frame {
+    struct ir *sp, *bp, *saved;
+};
+
+/* The canonical frame address by the rule's register, offset and special cases. */
+static struct ir *cfa_by_rule(struct lowering *l, const struct unwinding *u, const struct rule_frame *frame,
+                              struct ir *offset, struct ir *kind, struct ir_block *stop)
 {
     struct ir_builder *b = &l->b;
-    uint32_t from = ir_variable(b), cfa_variable = ir_variable(b), bp_variable = ir_variable(b);
-    struct ir *sp = get(l, u, AT(sp)), *bp = get(l, u, AT(bp));
-    struct ir *offset = ir_binary_constant(
-        b, IR_SHL, ir_extend(b, ir_binary_constant(b, IR_LSHR, rule, CFI_OFFSET_SHIFT), 2, true), 3);
-    struct ir *saved = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_LSHR, rule, CFI_KIND_BITS),
-                                          (1 << CFI_BP_BITS) - 1);
+    uint32_t from = ir_variable(b), cfa_variable = ir_variable(b);
     /* the register from which the CFA is computed */
     struct ir_block *by_bp = ir_label(b), *is_load = ir_label(b), *by_sp = ir_label(b), *based = ir_label(b);
-    ir_write(b, from, sp);
+    ir_write(b, from, frame->sp);
     ir_branch(b, is_kind(l, kind, CFI_BP), by_bp, is_load);
     ir_place(&l->b, is_load);
     ir_branch(b, is_kind(l, kind, CFI_BP_LOAD), by_bp, by_sp);
     ir_place(&l->b, by_bp);
-    ir_write(b, from, bp);
+    ir_write(b, from, frame->bp);
     ir_jump(b, based);
     ir_place(&l->b, by_sp);
     ir_place(b, based);
@@ -345,7 +346,7 @@ static void step_by_rule(struct lowering *l, const struct unwinding *u, struct i
     ir_branch(b, is_kind(l, kind, CFI_PLT), plt, not_plt);
     ir_place(&l->b, plt);
     struct ir *within = ir_binary_constant(b, IR_AND, get(l, u, AT(ip)), 15);
-    ir_branch(b, ir_binary(b, IR_UGE, within, saved), plt_late, known);
+    ir_branch(b, ir_binary(b, IR_UGE, within, frame->saved), plt_late, known);
     ir_place(&l->b, plt_late);
     ir_write(b, cfa_variable, ir_binary_constant(b, IR_ADD, ir_read(b, cfa_variable), 8));
     ir_jump(b, known);
@@ -358,9 +359,16 @@ static void step_by_rule(struct lowering *l, const struct unwinding *u, struct i
     ir_place(&l->b, eight);
     ir_write(b, cfa_variable, ir_binary_constant(b, IR_ADD, ir_read(b, cfa_variable), 8));
     ir_place(b, known);
-    struct ir *cfa = ir_read(b, cfa_variable);
-    ir_jump_unless(&l->b, ir_binary(b, IR_UGT, cfa, sp), stop); /* the caller's stack pointer is larger */
-    /* the caller's rbp */
+    return ir_read(b, cfa_variable);
+}
+
+/* The caller's rbp by the rule. */
+static struct ir *bp_by_rule(struct lowering *l, const struct unwinding *u, const struct rule_frame *frame,
+                             struct ir *cfa, struct ir *kind, struct ir_block *stop)
+{
+    struct ir_builder *b = &l->b;
+    struct ir *saved = frame->saved, *bp = frame->bp;
+    uint32_t bp_variable = ir_variable(b);
     struct ir_block *is_saved = ir_label(b), *other = ir_label(b), *below = ir_label(b), *at_bp = ir_label(b),
                     *lost = ir_label(b), *got = ir_label(b), *differs = ir_label(b);
     ir_write(b, bp_variable, bp);
@@ -382,7 +390,22 @@ static void step_by_rule(struct lowering *l, const struct unwinding *u, struct i
     ir_place(&l->b, lost);
     ir_write(b, bp_variable, ir_constant(b, 0));
     ir_place(b, got);
-    struct ir *caller_bp = ir_read(b, bp_variable);
+    return ir_read(b, bp_variable);
+}
+
+static void step_by_rule(struct lowering *l, const struct unwinding *u, struct ir *rule, struct ir *kind,
+                         struct ir_block *stop)
+{
+    struct ir_builder *b = &l->b;
+    struct rule_frame frame = {.sp = get(l, u, AT(sp)), .bp = get(l, u, AT(bp))};
+    struct ir *offset = ir_binary_constant(
+        b, IR_SHL, ir_extend(b, ir_binary_constant(b, IR_LSHR, rule, CFI_OFFSET_SHIFT), 2, true), 3);
+    frame.saved = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_LSHR, rule, CFI_KIND_BITS),
+                                     (1 << CFI_BP_BITS) - 1);
+    struct ir *cfa = cfa_by_rule(l, u, &frame, offset, kind, stop);
+    ir_jump_unless(&l->b, ir_binary(b, IR_UGT, cfa, frame.sp),
+                   stop); /* the caller's stack pointer is larger */
+    struct ir *caller_bp = bp_by_rule(l, u, &frame, cfa, kind, stop);
     read_words(l, u, ir_binary_constant(b, IR_SUB, cfa, 8), 1, stop);
     struct ir *ip = get(l, u, AT(words[0]));
     set(l, u, AT(ip), ip);

@@ -325,6 +325,25 @@ static const struct {
     {">", 7},  {">=", 7}, {"<<", 8}, {">>", 8}, {"+", 9}, {"-", 9},  {"*", 10}, {"/", 10}, {"%", 10},
 };
 
+/* The bits of an arithmetic operation on two values of the same type; a divisor is not 0. */
+static uint64_t calculate(char operation, struct c_value a, struct c_value b)
+{
+    bool divides = operation == '/' || operation == '%';
+    /* a division by -1 as a negation, because the quotient of the smallest number would not fit */
+    if (divides && !a.is_unsigned && b.bits == UINT64_MAX)
+        return operation == '/' ? -a.bits : 0;
+    switch (operation) {
+    case '|': return a.bits | b.bits;
+    case '^': return a.bits ^ b.bits;
+    case '&': return a.bits & b.bits;
+    case '+': return a.bits + b.bits;
+    case '-': return a.bits - b.bits;
+    case '*': return a.bits * b.bits;
+    case '/': return a.is_unsigned ? a.bits / b.bits : (uint64_t)((int64_t)a.bits / (int64_t)b.bits);
+    default: return a.is_unsigned ? a.bits % b.bits : (uint64_t)((int64_t)a.bits % (int64_t)b.bits);
+    }
+}
+
 static bool apply(struct c_cursor *cursor, const char *mark, struct c_value *left, struct c_value right,
                   bool is_used)
 {
@@ -364,30 +383,12 @@ static bool apply(struct c_cursor *cursor, const char *mark, struct c_value *lef
         truth = (!less && !equal) || (second && equal);
     else {
         is_truth = false;
-        bool divides = first == '/' || first == '%';
-        if (divides && !b.bits) {
+        if ((first == '/' || first == '%') && !b.bits) {
             if (is_used)
                 return fail(cursor, "a division by zero");
             b.bits = 1;
         }
-        if (divides && !is_unsigned && b.bits == UINT64_MAX)
-            /* a division by -1 as a negation, because the quotient of the smallest number would not fit */
-            result.bits = first == '/' ? -a.bits : 0;
-        else
-            switch (first) {
-            case '|': result.bits = a.bits | b.bits; break;
-            case '^': result.bits = a.bits ^ b.bits; break;
-            case '&': result.bits = a.bits & b.bits; break;
-            case '+': result.bits = a.bits + b.bits; break;
-            case '-': result.bits = a.bits - b.bits; break;
-            case '*': result.bits = a.bits * b.bits; break;
-            case '/':
-                result.bits = is_unsigned ? a.bits / b.bits : (uint64_t)((int64_t)a.bits / (int64_t)b.bits);
-                break;
-            default:
-                result.bits = is_unsigned ? a.bits % b.bits : (uint64_t)((int64_t)a.bits % (int64_t)b.bits);
-                break;
-            }
+        result.bits = calculate(first, a, b);
     }
     *left = is_truth ? (struct c_value){truth, false, cursor->is_condition ? 8 : 4} : fitted(result);
     return true;

@@ -314,6 +314,24 @@ static bool count_visit(struct node *node, void *state)
     return ++expander->nodes <= NODES_MAX;
 }
 
+/* A name that is a parameter becomes the argument; of others those that are macros are expanded. */
+static bool expand_name(struct expansion *expansion, struct node *node)
+{
+    struct expander *expander = expansion->expander;
+    const struct node *argument = argument_of(expansion, NODE_NAME, node->name.name);
+    if (!argument) {
+        expand_call(expansion, node, node->name.name);
+        return false;
+    }
+    struct node *next = node->next;
+    node_walk((struct node *)argument, count_visit, expander);
+    if (expander->nodes > NODES_MAX)
+        return give_up(expander, node->span);
+    *node = *node_clone(expander->arena, argument);
+    node->next = next;
+    return false;
+}
+
 static bool expand_visit(struct node *node, void *state)
 {
     struct expansion *expansion = state;
@@ -359,20 +377,7 @@ static bool expand_visit(struct node *node, void *state)
             node->cast.name = (struct type_name){.span = node->cast.name.span};
         node_walk(node->cast.operand, expand_visit, expansion);
         return false;
-    case NODE_NAME: {
-        const struct node *argument = argument_of(expansion, NODE_NAME, node->name.name);
-        if (!argument) {
-            expand_call(expansion, node, node->name.name);
-            return false;
-        }
-        struct node *next = node->next;
-        node_walk((struct node *)argument, count_visit, expander);
-        if (expander->nodes > NODES_MAX)
-            return give_up(expander, node->span);
-        *node = *node_clone(expander->arena, argument);
-        node->next = next;
-        return false;
-    }
+    case NODE_NAME: return expand_name(expansion, node);
     case NODE_CALL:
         for (struct node *argument = node->call.arguments.first; argument; argument = argument->next)
             node_walk(argument, expand_visit, expansion);

@@ -65,6 +65,28 @@ static int versions_read(const struct elf_file *file, size_t table, uint16_t **o
     return 0;
 }
 
+/* Of the symbols from `before` on: cuts their versions off, and leaves out names that are empty or too long. Versions are cut
+ * off only when all are read, because a name may be the tail of another. */
+static void symbols_cut_versions(struct elf_symbols *symbols, size_t before)
+{
+    size_t kept = before;
+    for (size_t i = before; i < symbols->count; i++) {
+        struct elf_symbol *symbol = &symbols->items[i];
+        char *name = (char *)symbol->name;
+        size_t length = strnlen(name, NAME_MAX_LENGTH + 1);
+        if (length > NAME_MAX_LENGTH)
+            continue;
+        char *version = memchr(name, '@', length);
+        if (version) {
+            symbol->is_old_version = version[1] && version[1] != '@';
+            *version = '\0';
+        }
+        if (*name)
+            symbols->items[kept++] = *symbol;
+    }
+    symbols->count = kept;
+}
+
 static int symbols_read_table(struct elf_file *file, size_t index, char **names_out, size_t *names_size_out)
 {
     enum { VERSION_HIDDEN = 0x8000 };
@@ -116,25 +138,9 @@ static int symbols_read_table(struct elf_file *file, size_t index, char **names_
     }
     free(versions);
     free(entries);
-    /* Versions are cut off only now, because a name may be the tail of another. Names that are too long are left
-     * out. */
-    size_t kept = before;
-    for (size_t i = before; i < symbols->count; i++) {
-        char *name = (char *)grown[i].name;
-        size_t length = strnlen(name, NAME_MAX_LENGTH + 1);
-        if (length > NAME_MAX_LENGTH)
-            continue;
-        char *version = memchr(name, '@', length);
-        if (version) {
-            grown[i].is_old_version = version[1] && version[1] != '@';
-            *version = '\0';
-        }
-        if (*name)
-            grown[kept++] = grown[i];
-    }
-    symbols->count = kept;
-    symbols->memory += names_size + (kept - before) * sizeof *grown;
-    if (kept && (grown = realloc(symbols->items, kept * sizeof *grown)))
+    symbols_cut_versions(symbols, before);
+    symbols->memory += names_size + (symbols->count - before) * sizeof *grown;
+    if (symbols->count && (grown = realloc(symbols->items, symbols->count * sizeof *grown)))
         symbols->items = grown;
     return 0;
 }
