@@ -47,6 +47,7 @@ static unsigned run_random_program(unsigned seed, unsigned mode, int map)
     struct tree *tree = tree_block(&arena, &r, 25, 3, &loops);
     struct ir_program *program = build_program(&arena, mode & 1 ? &features_v1 : &features_all, tree);
     assert_null(ir_check(&arena, program));
+    program->saves_stack = mode & 8;
     if (mode & 2)
         ir_optimise(program);
     const char *wrong = ir_check(&arena, program);
@@ -88,7 +89,7 @@ static void random_programs_agree_with_kernel(void **state)
     int map = kernel_map();
     assert_true(map >= 0);
     for (unsigned seed = 0; seed < 120; seed++)
-        for (unsigned mode = 0; mode < 8; mode++)
+        for (unsigned mode = 0; mode < 12; mode++)
             compared += run_random_program(seed, mode, map);
     close(map);
     printf("%u values compared\n", compared);
@@ -532,6 +533,29 @@ static void kernel_takes_callbacks_and_lines(void **state)
     close(btf);
 }
 
+/* Eight places in memory are needed before and after a call, more than there are registers: where the stack is short,
+ * only the address of the memory has a slot. */
+static void sums_are_made_again_where_the_stack_is_short(void **state)
+{
+    enum { PLACES = 8 };
+    for (unsigned saves = 0; saves < 2; saves++) {
+        struct ir_builder b = builder_new(*state, &features_all);
+        struct ir *memory = ir_call(&b, BPF_FUNC_get_current_task, 0), *places[PLACES];
+        b.program->saves_stack = saves;
+        for (int i = 0; i < PLACES; i++) {
+            places[i] = ir_binary_constant(&b, IR_ADD, memory, 64 + i);
+            ir_store(&b, ir_context(&b), 8 * i, 8, places[i]);
+        }
+        ir_call(&b, BPF_FUNC_send_signal, 1, ir_constant(&b, 0));
+        for (int i = 0; i < PLACES; i++)
+            ir_store(&b, ir_context(&b), 8 * i, 8, places[PLACES - 1 - i]);
+        ir_store(&b, ir_context(&b), 0, 8, memory);
+        ir_return(&b, ir_constant(&b, 0));
+        struct image_program image = emit(&b);
+        assert_int_equal(image.stack_bytes, saves ? 32 : 64);
+    }
+}
+
 /* The two branches begin with a call with the same map and key, which is made once. Then comes x ? 6 : 5, which
  * needs no jump over a constant. */
 static void what_both_ways_begin_with_is_made_once(void **state)
@@ -595,6 +619,7 @@ int main(void)
         TEST(calls_and_callbacks_are_relative),
         TEST(empty_blocks_are_left_out),
         TEST(what_both_ways_begin_with_is_made_once),
+        TEST(sums_are_made_again_where_the_stack_is_short),
         TEST(endless_empty_loop_ends_compilation),
         TEST(too_large_a_frame_is_reported),
         TEST(frames_of_a_chain_of_calls_are_added),

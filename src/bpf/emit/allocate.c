@@ -54,6 +54,7 @@ struct scan {
     struct allocation *out;
     struct flow flow;
     uint16_t usable;      /* the registers that may be used, as bits */
+    bool saves_stack;     /* what can be made again has no slot */
     struct value *values; /* by value number */
     uint32_t value_count;
     struct value **order; /* values that need a register, by their first position */
@@ -263,10 +264,18 @@ static void find_ranges(struct scan *scan, struct value *value)
     }
 }
 
+/* A value and a constant, such as an address in scratch memory. */
+static bool is_sum(const struct ir *ir)
+{
+    return ir->op == IR_ADD && !ir->b->block && ir->b->op == IR_CONSTANT;
+}
+
 /* Whether a spill has already made a value as short as it can be. */
 static bool is_short(const struct scan *scan, const struct value *value)
 {
     const struct ir *ir = value->ir;
+    if (is_sum(ir) && ir->immediate)
+        return true;
     if (ir_is_leaf(ir))
         return value->use_count <= 1 && ir->next && value->use_count &&
                value->uses[0].user->block == ir->block &&
@@ -453,10 +462,30 @@ static bool try_wishes(struct scan *scan, struct value *value)
            (ir_is_commutative(ir->op) && try_register(scan, value, register_of(scan, ir->b)));
 }
 
-static float cost(const struct value *value)
+static bool read_by_phi(const struct value *value, const struct ir_block *in)
 {
-    float weight = ir_is_leaf(value->ir) ? value->weight / 4 : value->weight;
-    return weight / (float)(value->length + 1);
+    for (uint32_t i = 0; i < value->use_count; i++)
+        if (value->uses[i].user->op == IR_PHI && (!in || value->uses[i].user->block == in))
+            return true;
+    return false;
+}
+
+/* Whether a spilled value is made again at each use. An address that takes two words and has many uses is kept in
+ * memory, as other values are, and a sum, while there is stack. Phis read at the end of another block, where a sum
+ * would have to last. */
+static bool is_made_again(const struct scan *scan, const struct value *value)
+{
+    enum { MANY = 5 };
+    if (is_sum(value->ir))
+        return scan->saves_stack && !read_by_phi(value, NULL);
+    return ir_is_leaf(value->ir) &&
+           (value->ir->op != IR_MAP_VALUE || value->use_count <= MANY || scan->saves_stack);
+}
+
+static float cost(const struct scan *scan, const struct value *value)
+{
+    const bool is_cheap = ir_is_leaf(value->ir) || (is_sum(value->ir) && is_made_again(scan, value));
+    return (is_cheap ? value->weight / 4 : value->weight) / (float)(value->length + 1);
 }
 
 /* Frees a register, when none is free: the one whose holders cost least to spill, unless this value costs less. */
@@ -474,14 +503,14 @@ static int evict(struct scan *scan, struct value *value)
         for (const struct ir *holder;
              possible && (holder = next_conflict(&scan->out->occupied[reg], value, &range, &at));) {
             possible = !scan->values[holder->number].unspillable;
-            sum += cost(&scan->values[holder->number]);
+            sum += cost(scan, &scan->values[holder->number]);
         }
         if (possible && (best == REGISTER_NONE || sum < best_cost)) {
             best = reg;
             best_cost = sum;
         }
     }
-    if (!value->unspillable && (best == REGISTER_NONE || cost(value) <= best_cost)) {
+    if (!value->unspillable && (best == REGISTER_NONE || cost(scan, value) <= best_cost)) {
         value->spilled = true;
         return 0;
     }
@@ -540,14 +569,6 @@ static struct ir *reload_new(struct scan *scan, struct ir *slot, struct span spa
     return load;
 }
 
-static bool read_by_sibling(const struct value *value)
-{
-    for (uint32_t i = 0; i < value->use_count; i++)
-        if (value->uses[i].user->op == IR_PHI && value->uses[i].user->block == value->ir->block)
-            return true;
-    return false;
-}
-
 /* Spills a phi: each predecessor stores its argument. If another phi of the block reads this one, on the very edge
  * that would overwrite it, they are stored to a second slot, which is copied at the block's beginning. */
 static void spill_phi(struct scan *scan, struct ir *phi, struct ir *slot, bool twice)
@@ -570,12 +591,16 @@ static void spill_phi(struct scan *scan, struct ir *phi, struct ir *slot, bool t
     }
 }
 
-/* Whether a spilled value is made again at each use. An address that takes two words and has many uses is kept in
- * memory, as other values are. */
-static bool is_made_again(const struct value *value)
+/* Makes a sum once more in front of a user, which is its only one; `immediate` says so. */
+static void set_sum(struct ir_function *function, const struct use *use, const struct ir *sum)
 {
-    enum { MANY = 5 };
-    return ir_is_leaf(value->ir) && (value->ir->op != IR_MAP_VALUE || value->use_count <= MANY);
+    struct ir *copy = ir_leaf_copy(function, sum, use->user->span);
+    copy->immediate = 1;
+    *ir_operand(use->user, use->index) = copy;
+    ir_insert_before(use->user, copy);
+    ir_set_leaf(copy, 1, sum->b);
+    if (ir_is_leaf(sum->a))
+        ir_set_leaf(copy, 0, sum->a);
 }
 
 /* Makes users of a spilled value read leaves. This is done for all users of all values before any definition is
@@ -584,12 +609,16 @@ static void spill_uses(struct scan *scan, struct value *value)
 {
     const struct ir *leaf = value->ir;
     scan->out->spills++;
-    if (!is_made_again(value)) {
+    const bool again = is_made_again(scan, value);
+    if (!again) {
         value->slot = slot_new(scan);
         leaf = reload_new(scan, value->slot, value->ir->span);
     }
     for (uint32_t i = 0; i < value->use_count; i++)
-        ir_set_leaf(value->uses[i].user, value->uses[i].index, leaf);
+        if (again && is_sum(leaf))
+            set_sum(scan->function, &value->uses[i], leaf);
+        else
+            ir_set_leaf(value->uses[i].user, value->uses[i].index, leaf);
 }
 
 static void spill_definition(struct scan *scan, struct value *value)
@@ -598,7 +627,7 @@ static void spill_definition(struct scan *scan, struct value *value)
     if (!value->slot) {
         ir_remove(ir);
     } else if (ir->op == IR_PHI) {
-        spill_phi(scan, ir, value->slot, read_by_sibling(value));
+        spill_phi(scan, ir, value->slot, read_by_phi(value, ir->block));
         ir_remove(ir);
     } else if (ir->op == IR_CONTEXT || ir->op == IR_PARAMETER) {
         /* It is stored from where the caller passed it. */
@@ -608,6 +637,16 @@ static void spill_definition(struct scan *scan, struct value *value)
     } else {
         ir_insert_before(ir->next, store_new(scan, value->slot, ir));
     }
+}
+
+/* Whether a sum that is to be made again is made of a value that is spilled in this round: that is done first, and the
+ * sum is in the next round what it is then. */
+static bool waits_for_base(const struct scan *scan, struct value *value)
+{
+    const struct ir *ir = value->ir;
+    if (is_sum(ir) && is_made_again(scan, value) && ir->a->block && scan->values[ir->a->number].spilled)
+        value->spilled = false;
+    return !value->spilled;
 }
 
 static int scan_once(struct scan *scan, bool *again)
@@ -642,7 +681,7 @@ static int scan_once(struct scan *scan, bool *again)
             return status;
     }
     for (uint32_t i = 0; i < scan->order_count; i++)
-        if (scan->order[i]->spilled) {
+        if (scan->order[i]->spilled && !waits_for_base(scan, scan->order[i])) {
             spill_uses(scan, scan->order[i]);
             *again = true;
         }
@@ -657,6 +696,8 @@ int allocate_registers(struct ir_function *function, unsigned limit, struct allo
     struct scan scan = {.function = function, .arena = function->program->arena, .out = out};
     *out = (struct allocation){.function = function};
     limit = !limit || limit > REGISTER_COUNT ? REGISTER_COUNT : limit;
+    /* A call may have five such sums at once as its arguments. */
+    scan.saves_stack = function->program->saves_stack && limit == REGISTER_COUNT;
     for (unsigned i = 0; i < limit; i++)
         scan.usable |= (uint16_t)(1u << limit_order[i]);
     flow_compute(scan.arena, function, &scan.flow);

@@ -140,6 +140,7 @@ struct ir_program {
     const struct features *features;
     /* the only value of this map begins with so many zeros, which are never overwritten */
     uint32_t zeros_map, zeros;
+    bool saves_stack;              /* the stack is short: values are made again where that takes less of it */
     struct ir_function *functions; /* the first is the program itself */
     struct ir_function *last_function;
 };

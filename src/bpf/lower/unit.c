@@ -289,6 +289,7 @@ static int lower_attempt(const struct compilation *compilation, const struct uni
     size_t errors = diagnostics->errors;
     lowering.b.program->zeros_map = (uint32_t)image->control;
     lowering.b.program->zeros = IMAGE_ZEROS;
+    lowering.b.program->saves_stack = state.avoid_stack;
     lowering.is_sleepable = wants_sleep(&lowering);
     node_walk(unit->body, visit_loop, lowering.state);
     state.scratch_kind = choose_scratch(&lowering);
