@@ -38,6 +38,8 @@ void peer_info(struct kernel *kernel);
 int command_read_text(const char *name, struct text *text);
 /* Replaces __EXE__ and __PID__ (markers.c). Returns 0, or 1 after a message. */
 int command_replace_markers(struct text *text, const struct session_options *session);
+/* Opens a session and compiles the source. Returns 0 or -errno; *session is set in any case but -ENOMEM. */
+int command_compile(struct options *options, const struct source *source, struct session **session);
 /* Runs a script's text, with the output that the options name. Returns the exit status. */
 int command_run(struct options *options, const char *name, const struct text *text);
 /* Visits the names of a script's probes, without running it. Returns 0, or 1 after messages. */

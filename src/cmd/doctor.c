@@ -3,18 +3,33 @@
  * what was found and what can be done about it. */
 #include "cmd/doctor.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open_foreign.h"
 #include "base/terminal.h"
 #include "cmd/command.h"
+#include "cmd/tools.h"
 #include "print/json.h"
+#include "sym/process/library.h"
+#include "sym/process/proc.h"
+#include "sym/tables.h"
 
 struct arguments {
-    bool is_json;
+    bool is_json, is_unsafe;
+    uint64_t pid;
+    const char *const *programs; /* -e */
 };
 
 static const struct option_row option_rows[] = {
+    {'p', "pid", "PID", "names of files as this process sees them; without any, the program that it runs",
+     OPTION_STORES(NUMBER, struct arguments, pid), OPTION_A_PROCESS},
+    {'e', NULL, "PROGRAM", "look at this script; may be given several times",
+     OPTION_STORES(LIST, struct arguments, programs), .completes = COMPLETE_PROGRAM},
+    {0, "unsafe", NULL, "scripts may do what takes --unsafe",
+     OPTION_STORES(FLAG, struct arguments, is_unsafe)},
     {0, "json", NULL, "print one JSON document", OPTION_STORES(FLAG, struct arguments, is_json)},
     OPTION_ROW_HELP,
 };
@@ -64,7 +79,9 @@ void doctor_repeat(struct doctor *doctor, const struct diagnostics *said)
 
 void doctor_examine(struct doctor *doctor, const char *about, const struct doctor_check *checks, void *thing)
 {
-    doctor->about = about;
+    struct text name = {0};
+    terminal_print(&name, "%s", about);
+    doctor->about = text_keep(&name, &doctor->arena);
     for (; checks->name; checks++) {
         doctor->check = checks->name;
         checks->look(doctor, thing);
@@ -150,13 +167,107 @@ static const char *own_path(struct arena *arena)
     return length > 0 && (size_t)length < sizeof path ? arena_copy(arena, path, (size_t)length) : "spoor";
 }
 
-static int examine(struct doctor *doctor, const struct command_arguments *given)
+struct named {
+    struct doctor *doctor;
+    pid_t pid;
+    size_t count;
+};
+
+static int examine_file(void *context, const char *path, const char *seen)
 {
+    struct named *named = context;
+    named->count++;
+    doctor_binary(named->doctor, path, seen, named->pid);
+    return 0;
+}
+
+static void find_nothing(struct doctor *doctor, void *thing)
+{
+    const char *word = thing;
+    struct stat status;
+    if (!foreign_status(word, &status)) {
+        doctor_find(doctor, DOCTOR_PROBLEM, "it is no regular file");
+        return;
+    }
+    doctor_find(doctor, DOCTOR_PROBLEM, "there is no such %s",
+                strchr(word, '/') ? "file" : "file, tool, program or library");
+    if (!strchr(word, '/'))
+        doctor_advise(doctor, "give the path of a file");
+}
+
+static void find_no_process(struct doctor *doctor, void *thing)
+{
+    const int *error = thing;
+    doctor_find(doctor, DOCTOR_PROBLEM, "%s",
+                *error == -ESRCH || *error == -ENOENT ? "there is no such process" : strerror(-*error));
+    if (*error == -EACCES || *error == -EPERM)
+        doctor_advise(doctor, "sudo %s doctor …; other users' processes take CAP_SYS_PTRACE",
+                      doctor->program);
+}
+
+static void examine_process(struct doctor *doctor, pid_t pid)
+{
+    static const struct doctor_check none[] = {{"process", find_no_process}, {NULL, NULL}};
+    struct text path = {0}, seen = {0};
+    int error = proc_executable(pid, &seen);
+    if (!error)
+        error = proc_program(pid, &path);
+    if (!error) {
+        doctor_binary(doctor, text_string(&path), text_string(&seen), pid);
+    } else {
+        text_clear(&seen);
+        text_printf(&seen, "process %d", (int)pid);
+        doctor_examine(doctor, text_string(&seen), none, &error);
+    }
+    text_free(&path);
+    text_free(&seen);
+}
+
+/* Whether a file is a script, by its name or by the interpreter that it names. */
+static bool is_script(const char *path)
+{
+    char head[DOCTOR_HEAD];
+    const size_t length = strlen(path);
+    if (length > 3 && !strcmp(path + length - 3, ".bt"))
+        return true;
+    if (doctor_read_head(path, head) || strncmp(head, "#!", 2) != 0)
+        return false;
+    head[strcspn(head, "\n")] = 0;
+    return strstr(head, "spoor") || strstr(head, "bpftrace");
+}
+
+static void examine_word(struct doctor *doctor, const char *word, pid_t pid)
+{
+    static const struct doctor_check nothing[] = {{"file", find_nothing}, {NULL, NULL}};
+    struct named named = {doctor, pid, 0};
+    struct text tool = {0};
+    struct stat status;
+    const bool is_file = !foreign_status(word, &status) && S_ISREG(status.st_mode);
+    if (is_file ? is_script(word) : tool_find(word, &tool))
+        doctor_script(doctor, &(struct script_option){.file = is_file ? word : text_string(&tool)});
+    else if (binary_each(word, pid, examine_file, &named) || !named.count)
+        doctor_examine(doctor, word, nothing, (void *)word);
+    text_free(&tool);
+}
+
+static void examine(struct doctor *doctor, const struct arguments *arguments,
+                    const struct command_arguments *given)
+{
+    const pid_t pid = (pid_t)arguments->pid;
+    const int count = given->count - given->behind;
     doctor->program = own_path(&doctor->arena);
     doctor->diagnostics.arena = &doctor->arena;
+    doctor->options->session.is_unsafe = arguments->is_unsafe;
+    options_process(doctor->options, pid);
+    options_parameters(doctor->options, given->words + count, given->behind, given->behind);
     doctor_machine(doctor);
-    (void)given;
-    return 0;
+    if (pid && !count && !arguments->programs)
+        examine_process(doctor, pid);
+    for (int i = 0; i < count; i++)
+        examine_word(doctor, given->words[i], pid);
+    for (const char *const *program = arguments->programs; program && *program; program++)
+        doctor_script(doctor, &(struct script_option){.program = *program});
+    tables_end();
 }
 
 static int command_doctor(int argc, char **argv)
@@ -174,9 +285,8 @@ static int command_doctor(int argc, char **argv)
         fputs("ERROR: out of memory\n", stderr);
         return 1;
     }
-    status = examine(&doctor, &given);
-    if (!status)
-        status = report(&doctor, arguments.is_json);
+    examine(&doctor, &arguments, &given);
+    status = report(&doctor, arguments.is_json);
     if (doctor.kernel)
         kernel_host(doctor.kernel)->operations->close(kernel_host(doctor.kernel));
     arena_free(&doctor.arena);
@@ -193,4 +303,11 @@ const struct command_line doctor_line = {
         "Each line is ok, a warning (a part is missing) or a problem, with what helps. Works as any user.\n"
         "Exit status: 0, or 1 if there is a problem.\n",
     COMMAND_ROWS(option_rows),
+    .completes = COMPLETE_TOOLS,
+    .examples = "Examples:\n"
+                "  spoor doctor\n"
+                "  spoor doctor /usr/sbin/mysqld\n"
+                "  spoor doctor biolatency script.bt\n"
+                "  spoor doctor -e 'uprobe:c:malloc { @[ustack] = count(); }'\n"
+                "  spoor doctor -p 1234 --json\n",
 };

@@ -51,9 +51,17 @@ void doctor_find(struct doctor *doctor, enum doctor_mark mark, const char *forma
 /* Adds a remedy to the latest row. */
 void doctor_advise(struct doctor *doctor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds a row for each error (and for each warning, which is a warning here), with its hint. */
+/* Adds a row for each error and each warning, with its hint. */
 void doctor_repeat(struct doctor *doctor, const struct diagnostics *said);
 
+/* Examines a program or library. path: how spoor opens it; seen: how it is called, and how the process `pid` sees it
+ * if that is not 0. */
+void doctor_binary(struct doctor *doctor, const char *path, const char *seen, pid_t pid);
+/* Examines a script, with the parameters and processes that the options have. */
+void doctor_script(struct doctor *doctor, const struct script_option *script);
+/* Reads the first bytes of a regular file, with a NUL behind them. Returns 0 or -errno. */
+enum { DOCTOR_HEAD = 256 };
+int doctor_read_head(const char *path, char head[DOCTOR_HEAD]);
 /* Opens the kernel, if this process may, and examines the machine. */
 void doctor_machine(struct doctor *doctor);
 

@@ -372,9 +372,7 @@ int options_begin(struct options *options)
     return read_environment(&options->session) || read_paths(options);
 }
 
-/* Sorts parameters of the script: those behind -- that are --name or --name=value have names, all others have
- * numbers. */
-static void sort_parameters(struct options *options, char **first, int count, int behind)
+void options_parameters(struct options *options, char **first, int count, int behind)
 {
     struct parameters *parameters = &options->session.parameters;
     int named = 0;
@@ -428,6 +426,6 @@ int options_parse(struct options *options, int argc, char **argv)
             options->pattern = given.words[next++];
     } else if (!options->lists && !options->script_count && next < given.count)
         options->file = given.words[next++];
-    sort_parameters(options, given.words + next, given.count - next, given.behind);
+    options_parameters(options, given.words + next, given.count - next, given.behind);
     return 0;
 }

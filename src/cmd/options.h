@@ -34,6 +34,9 @@ int options_parse(struct options *options, int argc, char **argv);
 int options_begin(struct options *options);
 /* Does what -p PID does; 0: nothing. */
 void options_process(struct options *options, pid_t pid);
+/* Takes words for parameters of the script: those of the last `behind` ones that are --name or --name=value have names,
+ * all others have numbers. */
+void options_parameters(struct options *options, char **first, int count, int behind);
 void options_help(FILE *out);
 extern const struct command_line spoor_line;
 

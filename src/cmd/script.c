@@ -139,8 +139,7 @@ static int print_would(void *state, const char *name, const char *details)
     return 0;
 }
 
-/* Opens a session and compiles. Returns 0 or -errno; *session is set in any case but -ENOMEM. */
-static int compile(struct options *options, const struct source *source, struct session **session)
+int command_compile(struct options *options, const struct source *source, struct session **session)
 {
     options->session.source = source;
     options->session.kinds = probe_kinds;
@@ -162,7 +161,7 @@ int command_probes(struct options *options, const char *name, const struct text 
     struct options only = *options;
     struct session *session;
     only.session.check_only = true;
-    int error = compile(&only, &source, &session);
+    int error = command_compile(&only, &source, &session);
     if (!session)
         return fail("cannot start", name, ENOMEM);
     if (error)
@@ -180,7 +179,7 @@ static int run(struct options *options, const struct source *source)
     int status = 0;
     options->session.state = &messages;
     options->session.check_only |= options->lists;
-    int error = compile(options, source, &session);
+    int error = command_compile(options, source, &session);
     if (!session)
         return fail("cannot start", source->name, ENOMEM);
     bool compiled_only = options->session.dump || options->session.check_only;

@@ -115,3 +115,28 @@ int session_probes(struct session *session, probe_visitor *visit, void *state)
             visit(state, session->units.items[i].variant->sites[k].name, NULL);
     return 0;
 }
+
+static void count_sites(const struct session_unit *unit, struct session_point *point)
+{
+    const struct span *span = &point->point->span;
+    for (size_t i = 0; i < unit->variant->count; i++) {
+        const struct span *of = &unit->variant->sites[i].span;
+        if (of->source != span->source || of->begin != span->begin || of->end != span->end)
+            continue;
+        point->sites++;
+        point->kind = unit->variant->kind;
+    }
+}
+
+void session_each_point(const struct session *session, session_point_visitor *visit, void *state)
+{
+    const struct script *script = session->compiler->script;
+    for (struct action_block *block = script ? script->blocks : NULL; block; block = block->next)
+        for (struct attach_point *at = block->attach_points; at; at = at->next) {
+            struct session_point point = {.point = at};
+            for (size_t i = 0; i < session->units.count; i++)
+                if (session->units.items[i].block == block)
+                    count_sites(&session->units.items[i], &point);
+            visit(state, &point);
+        }
+}

@@ -133,5 +133,13 @@ void session_close(struct session *session);
 
 /* For -l with a script: the names of all its probes. */
 int session_probes(struct session *session, probe_visitor *visit, void *state);
+/* Calls `visit` for each attach point of the script, also after an error: then some have no sites yet. */
+struct session_point {
+    const struct attach_point *point;
+    const struct probe_kind *kind; /* of its first site; NULL: it has none */
+    size_t sites;
+};
+typedef void session_point_visitor(void *state, const struct session_point *point);
+void session_each_point(const struct session *session, session_point_visitor *visit, void *state);
 
 #endif

@@ -23,6 +23,7 @@
 #include "type/type.h"
 
 struct dwarf_file;
+struct elf_file;
 struct elf_origin;
 
 struct dwarf_options {
@@ -45,6 +46,9 @@ enum dwarf_servers {
     DWARF_SERVERS_UNREACHABLE, /* the library that asks them is not installed */
 };
 enum dwarf_servers dwarf_servers(void);
+/* Finds where the debug information of a program is, without asking a server. found: the path of a separate file. */
+enum dwarf_place { DWARF_PLACE_NONE, DWARF_PLACE_PROGRAM, DWARF_PLACE_FILE };
+enum dwarf_place dwarf_find_place(const struct elf_file *program, const char *path, struct text *found);
 
 /* ---- by name ---- */
 

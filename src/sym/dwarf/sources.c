@@ -113,6 +113,23 @@ static struct elf_file *find_debug(const struct elf_file *program, const char *p
     return debug_file_open(program, seen, pid, NULL, &debug) ? NULL : debug;
 }
 
+enum dwarf_place dwarf_find_place(const struct elf_file *program, const char *path, struct text *found)
+{
+    char link[64], name[PATH_MAX];
+    if (has_information(program))
+        return DWARF_PLACE_PROGRAM;
+    struct elf_file *debug = find_debug(program, path);
+    if (!debug)
+        return DWARF_PLACE_NONE;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", elf_file_descriptor(debug));
+    const ssize_t length = readlink(link, name, sizeof name);
+    const bool describes = has_information(debug);
+    elf_file_close(debug);
+    if (length > 0)
+        text_append(found, name, (size_t)length);
+    return describes ? DWARF_PLACE_FILE : DWARF_PLACE_NONE;
+}
+
 static void find_alternative(const struct elf_file *of, struct dwarf_source *out)
 {
     struct elf_file *alternative;
