@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool text_reserve(struct text *text, size_t more)
+bool text_reserve(struct text *text, size_t more)
 {
     if (text->failed)
         return false;

@@ -15,6 +15,8 @@ struct text {
     bool failed;
 };
 
+/* Makes room for so many more bytes and a NUL. Returns whether there is. */
+bool text_reserve(struct text *text, size_t more);
 void text_append(struct text *text, const char *bytes, size_t length);
 void text_add(struct text *text, const char *string);
 void text_char(struct text *text, char c);

@@ -11,6 +11,8 @@
 
 #include "base/create.h"
 #include "base/open_foreign.h"
+#include "base/text.h"
+#include "base/whole.h"
 #include "builtin/all.h"
 #include "cmd/command.h"
 #include "cmd/tools.h"
@@ -70,21 +72,15 @@ int command_read_text(const char *name, struct text *text)
     int descriptor = is_file ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : STDIN_FILENO;
     if (descriptor < 0)
         return errno;
-    char part[8192];
-    ssize_t got;
     int error = 0;
     wait_for_text(descriptor, is_file ? name : "standard input");
     if (is_file && fcntl(descriptor, F_SETFL, 0)) /* from here on reads wait for the writer */
         error = errno;
-    while (!error && (got = read(descriptor, part, sizeof part)) != 0 && text->length <= LARGEST) {
-        if (got > 0)
-            text_append(text, part, (size_t)got);
-        else if (errno != EINTR)
-            error = errno;
-    }
+    if (!error)
+        error = -whole_read_text(descriptor, LARGEST, text);
     if (descriptor != STDIN_FILENO)
         close(descriptor);
-    return text->failed ? ENOMEM : error;
+    return error == EFBIG ? 0 : error; /* the parser says that it is too long */
 }
 
 /* Messages while a trace runs. A reader of them that does not read must not delay the trace: it is waited for once,

@@ -15,6 +15,8 @@
 
 #include "base/kernel_error.h"
 #include "base/number.h"
+#include "base/text.h"
+#include "base/whole.h"
 #include "bpf/ir/ir.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
@@ -260,17 +262,11 @@ int features_event_source(const char *name)
 {
     char path[128], text[32];
     snprintf(path, sizeof path, "/sys/bus/event_source/devices/%s/type", name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == EMFILE && syscall_more_descriptors()) /* it is asked for each of many sites */
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    int error = -errno;
-    close(fd);
+    ssize_t length = whole_read_short(path, text, sizeof text);
+    if (length == -EMFILE && syscall_more_descriptors()) /* it is asked for each of many sites */
+        length = whole_read_short(path, text, sizeof text);
     if (length < 0)
-        return error;
-    text[length] = 0;
+        return (int)length;
     const char *at = text;
     uint64_t number;
     return number_take(&at, NULL, 10, &number) && number <= INT32_MAX ? (int)number : -EBADMSG;
@@ -633,12 +629,7 @@ static bool *feature_flag(const struct features *features, size_t index)
 static unsigned feature_possible_cpus(void)
 {
     char text[4096];
-    int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (length > 0) {
-        text[length] = 0;
+    if (whole_read_short("/sys/devices/system/cpu/possible", text, sizeof text) > 0) {
         const char *last = text;
         for (const char *at = text; *at; at++)
             if (*at == '-' || *at == ',')

@@ -14,6 +14,8 @@
 #include "base/kernel_error.h"
 #include "base/number.h"
 #include "base/terminal.h"
+#include "base/text.h"
+#include "base/whole.h"
 #include "kernel/state.h"
 #include "sym/kernel/tracefs.h"
 
@@ -96,11 +98,7 @@ static int kernel_online(struct kernel *kernel)
     kernel->online = calloc(possible, sizeof *kernel->online);
     if (!kernel->online)
         return -ENOMEM;
-    int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = 0;
+    whole_read_short("/sys/devices/system/cpu/online", text, sizeof text);
     for (const char *at = text; *at; at += *at == ',') {
         uint64_t first, last;
         if (!number_take(&at, NULL, 10, &first))

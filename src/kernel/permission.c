@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "kernel/state.h"
+#include "base/text.h"
+#include "base/whole.h"
 
 enum { HAS_PERFMON = 38, HAS_BPF = 39 }; /* numbers of CAP_PERFMON and CAP_BPF, which older headers lack */
 
@@ -36,26 +38,17 @@ bool permission_is_enough(void)
 
 static bool permission_in_user_namespace(void)
 {
-    char text[64] = "";
-    int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
-    return length > 0 && !strstr(text, "4294967295");
+    char text[64];
+    return whole_read_short("/proc/self/uid_map", text, sizeof text) > 0 && !strstr(text, "4294967295");
 }
 
 /* "none", "integrity", "confidentiality"; "" where it cannot be read. */
 static void permission_lockdown(char *mode, size_t size)
 {
-    char text[128] = "";
+    char text[128];
     mode[0] = 0;
-    int fd = open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
-    const char *begin = length > 0 ? strchr(text, '[') : NULL;
+    whole_read_short("/sys/kernel/security/lockdown", text, sizeof text);
+    const char *begin = strchr(text, '[');
     const char *end = begin ? strchr(begin, ']') : NULL;
     if (end && (size_t)(end - begin) < size) {
         memcpy(mode, begin + 1, (size_t)(end - begin - 1));

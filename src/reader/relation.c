@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/whole.h"
 #include "reader/reader.h"
 
 enum {
@@ -215,13 +216,9 @@ const char *relation_counter_refusal(const char *cpuinfo, const char *clocksourc
 /* Reads the beginning of a file, without a line feed at its end. */
 static void read_text(const char *path, char *text, size_t room)
 {
-    FILE *file = fopen(path, "re");
-    const size_t got = file ? fread(text, 1, room - 1, file) : 0;
-    text[got] = 0;
-    if (got && text[got - 1] == '\n')
+    const ssize_t got = whole_read_short(path, text, room);
+    if (got > 0 && text[got - 1] == '\n')
         text[got - 1] = 0;
-    if (file)
-        fclose(file);
 }
 
 const char *relation_machine_refusal(void)

@@ -11,7 +11,9 @@
 #include "base/open_foreign.h"
 #include "base/rights.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/trusted_path.h"
+#include "base/whole.h"
 #include "lang/c/definitions.h"
 #include "session/compiler.h"
 #include "sym/kernel/btf.h"
@@ -66,27 +68,15 @@ static int read_header(void *state, const char *path, const char **text, size_t 
     int error = fstat(descriptor, &status) ? -errno : 0;
     if (!error && status.st_size > LARGEST)
         error = -EFBIG;
-    size_t used = 0, room = error ? 0 : (size_t)status.st_size;
     struct text bytes = {0};
-    char part[16384];
-    for (ssize_t got = 1; !error && got && used < room;) {
-        got = read(descriptor, part, sizeof part);
-        if (got < 0 && errno != EINTR)
-            error = -errno;
-        if (got > 0) {
-            size_t keep = room - used < (size_t)got ? room - used : (size_t)got;
-            text_append(&bytes, part, keep);
-            used += keep;
-        }
-    }
+    if (!error)
+        error = whole_read_text(descriptor, LARGEST, &bytes);
     close(descriptor);
-    if (!error && bytes.failed)
-        error = -ENOMEM;
-    if (!error && used && memchr(bytes.bytes, 0, used))
+    if (!error && memchr(text_string(&bytes), 0, bytes.length))
         error = -EINVAL; /* it has a NUL byte, so it is no text */
     if (!error) {
-        *text = arena_copy(&session->arena, text_string(&bytes), used);
-        *length = used;
+        *text = arena_copy(&session->arena, text_string(&bytes), bytes.length);
+        *length = bytes.length;
     }
     text_free(&bytes);
     return error;

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/open_foreign.h"
+#include "base/text.h"
 #include "base/trusted_path.h"
+#include "base/whole.h"
 #include "lang/c/definitions.h"
 #include "session/compiler.h"
 
@@ -67,26 +69,18 @@ static const char *relative_path(struct session *session, const struct import *i
     return arena_printf(&session->arena, "%.*s/%s", (int)(slash - from), from, import->path);
 }
 
-static const char *read_file(struct session *session, int descriptor, size_t *length)
+/* Reads a file to the source's text; of one that is too large more than may be parsed, which is an error there. */
+static int read_file(struct session *session, int descriptor, struct source *source)
 {
     struct text text = {0};
-    char part[8192];
-    ssize_t got;
-    while ((got = read(descriptor, part, sizeof part)) != 0 && text.length <= LARGEST_FILE) {
-        if (got > 0)
-            text_append(&text, part, (size_t)got);
-        else if (errno != EINTR)
-            break;
+    int error = whole_read_text(descriptor, LARGEST_FILE, &text);
+    if (error && error != -EFBIG) {
+        text_free(&text);
+        return error;
     }
-    if (text.failed) {
-        errno = ENOMEM;
-        got = -1;
-    }
-    *length = text.length;
-    if (got >= 0)
-        return text_keep(&text, &session->arena);
-    text_free(&text);
-    return NULL;
+    source->length = text.length;
+    source->text = text_keep(&text, &session->arena);
+    return 0;
 }
 
 static void cannot(struct session *session, const struct import *import, const char *path, int error)
@@ -200,11 +194,10 @@ static void import_file(struct importing *importing, struct script *script, cons
     struct source *source = arena_new(&session->arena, struct source);
     source->name = path;
     imports_add(session, source, importing->script, real_path(session, path));
-    source->text = read_file(session, descriptor, &source->length);
-    int error = errno;
+    int error = read_file(session, descriptor, source);
     close(descriptor);
-    if (!source->text) {
-        cannot(session, import, path, error);
+    if (error) {
+        cannot(session, import, path, -error);
         return;
     }
     parse_file(importing, script, source);

@@ -12,6 +12,8 @@ allowed='
 base/create.c: open(".", O_PATH            ours: where -o writes; made for directories that others may write
 base/create.c: open(directory, O_PATH      the same
 base/create.c: give(open(path, O_RDONLY    the same
+base/whole.c: open(path, O_RDONLY          whole_read_short(), of which every call is looked at here, too
+base/whole.c: ssize_t whole_read_short(    the same
 builtin/output.c: descriptor = open(       cat() reads what the script says, also /proc and devices; O_NONBLOCK
 cmd/options.c: access(value->text, F_OK)   chooses a message; options of the caller
 cmd/options.c: stat(name, &status)         the same
@@ -19,7 +21,7 @@ cmd/report.c: access(given.words[next], F_OK)   the same
 cmd/script.c: open(name, O_RDONLY          the script itself
 cmd/trace.c: access(file, R_OK)            the script itself
 kernel/attach.c: opendir(path)             /proc/PID/task
-kernel/features.c: open(path, O_RDONLY     files of /sys, /proc
+kernel/features.c: whole_read_short(path   files of /sys
 kernel/features.c: access(path, F_OK)      a file of /sys
 probe/iter.c: statfs(directory             where the caller pins
 probe/kind.c: opendir(modules_directory)   /sys/kernel/btf
@@ -29,7 +31,7 @@ reader/control_spoor.c: open(path, O_RDWR | O_CREAT | O_EXCL    made by us, new
 reader/drain.c: open(drain->path, O_RDWR | O_CREAT | O_EXCL     made by us, new
 reader/find.c: opendir(directory)          /dev/shm and what the caller says: names only
 reader/json_lines.c: open(path, O_RDONLY   of the caller, who may give a pipe
-reader/relation.c: fopen(path, "re")       /proc/cpuinfo, a file of /sys
+reader/relation.c: whole_read_short(path   /proc/cpuinfo, a file of /sys
 reader/write_access.c: fopen(path, "re")   /proc/PID/fdinfo
 reader/write_access.c: opendir(path)       /proc/PID/fd
 session/child.c: = open(session)           a function of ours
@@ -56,7 +58,7 @@ sym/symbol_file.c: open(path, O_RDONLY     /proc/PID/mem
 sym/kernel/tracefs.c: open(places[i], O_RDONLY    tracefs
 '
 bad=0
-calls='(^|[^A-Za-z0-9_>.])(open|creat|fopen|freopen|opendir|scandir|stat|lstat|statfs|statvfs|access|faccessat|truncate)\('
+calls='(^|[^A-Za-z0-9_>.])(open|creat|fopen|freopen|opendir|scandir|stat|lstat|statfs|statvfs|access|faccessat|truncate|whole_read_short)\('
 while IFS=: read -r file line text; do
     is_allowed=
     while IFS= read -r exception; do

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/glob.h"
+#include "base/text.h"
+#include "base/whole.h"
 
 enum { BTF_LARGEST = 512 << 20 };
 
@@ -145,31 +147,15 @@ int btf_file_open_memory(const void *bytes, size_t size, struct btf_file *base, 
 
 static int btf_read_all(int fd, void **out, size_t *size)
 {
-    size_t room = 1 << 20, used = 0;
-    char *bytes = malloc(room);
-    while (bytes) {
-        ssize_t got = read(fd, bytes + used, room - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 || room > BTF_LARGEST) {
-            int error = got < 0 ? -errno : -EFBIG;
-            free(bytes);
-            return error;
-        }
-        if (!got) {
-            *out = bytes;
-            *size = used;
-            return 0;
-        }
-        used += (size_t)got;
-        if (used == room) {
-            char *grown = realloc(bytes, room *= 2);
-            if (!grown)
-                free(bytes);
-            bytes = grown;
-        }
+    struct text text = {0};
+    int error = whole_read_text(fd, BTF_LARGEST, &text);
+    if (error) {
+        text_free(&text);
+        return error;
     }
-    return -ENOMEM;
+    *out = text.bytes;
+    *size = text.length;
+    return 0;
 }
 
 int btf_file_open(const char *path, struct btf_file *base, struct arena *arena, struct btf_file **out)

@@ -15,8 +15,10 @@
 #include "base/clock.h"
 #include "base/sorted.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/vector.h"
 #include "base/glob.h"
+#include "base/whole.h"
 
 enum { FILE_LARGEST = 256 << 20 };
 
@@ -94,36 +96,17 @@ static int read_whole(const char *path, char **out, size_t *size)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    size_t room = 8 << 20, used = 1; /* a kernel's symbols are 5 MB; pages that are not used cost nothing */
-    char *text = malloc(room);
-    int error = text ? 0 : -ENOMEM;
-    while (!error) {
-        if (room - used < 64 << 10) {
-            char *grown = room < FILE_LARGEST ? realloc(text, room *= 2) : NULL;
-            if (!grown) {
-                error = -ENOMEM;
-                break;
-            }
-            text = grown;
-        }
-        ssize_t got = read(fd, text + used, room - used - 1);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            error = -errno;
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
+    struct text text = {0};
+    text_reserve(&text, 7 << 20); /* a kernel's symbols are 5 MB; pages that are not used cost nothing */
+    text_char(&text, '\0');
+    int error = whole_read_text(fd, FILE_LARGEST, &text);
     close(fd);
     if (error) {
-        free(text);
+        text_free(&text);
         return error;
     }
-    text[0] = text[used] = '\0';
-    char *fitted = realloc(text, used + 1);
-    *out = fitted ? fitted : text;
-    *size = used;
+    *out = text.bytes;
+    *size = text.length;
     return 0;
 }
 

@@ -18,6 +18,8 @@
 #include "base/kernel_error.h"
 #include "base/number.h"
 #include "base/glob.h"
+#include "base/text.h"
+#include "base/whole.h"
 
 #ifndef TRACEFS_MAGIC
 #define TRACEFS_MAGIC 0x74726163
@@ -160,22 +162,7 @@ int tracefs_read(const struct tracefs *tracefs, const char *path, struct text *o
     int fd = openat(tracefs->directory, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    char chunk[16 << 10];
-    int error = 0;
-    for (;;) {
-        ssize_t got = read(fd, chunk, sizeof chunk);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            error = -errno;
-        if (got <= 0)
-            break;
-        text_append(out, chunk, (size_t)got);
-        if (out->failed || out->length > FILE_LARGEST)
-            error = out->failed ? -ENOMEM : -EFBIG;
-        if (error)
-            break;
-    }
+    int error = whole_read_text(fd, FILE_LARGEST, out);
     close(fd);
     return error;
 }

@@ -21,6 +21,8 @@
 #include "base/open_foreign.h"
 #include "base/sorted.h"
 #include "base/table.h"
+#include "base/text.h"
+#include "base/whole.h"
 
 enum { FILE_LARGEST = 64 << 20 };
 
@@ -31,27 +33,14 @@ static int proc_error(int error)
 
 static int proc_read(pid_t pid, const char *name, struct text *out)
 {
-    char path[64], chunk[16 << 10];
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return proc_error(errno);
-    for (;;) {
-        ssize_t got = read(fd, chunk, sizeof chunk);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            error = proc_error(errno);
-        if (got <= 0)
-            break;
-        text_append(out, chunk, (size_t)got);
-        if (out->failed || out->length > FILE_LARGEST) {
-            error = out->failed ? -ENOMEM : -EFBIG;
-            break;
-        }
-    }
+    int error = whole_read_text(fd, FILE_LARGEST, out);
     close(fd);
-    return error;
+    return error ? proc_error(-error) : 0;
 }
 
 /* ---- maps ---- */
