@@ -27,7 +27,7 @@ static const struct type *check_cgroupid(struct checker *checker, struct node *n
     return &type_u64;
 }
 
-static struct ir *lower_cgroupid(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_cgroupid(struct lowering *l, struct node *node, struct destination *into)
 {
     const uint64_t *number = node->call.data;
     (void)into;
@@ -43,11 +43,11 @@ static const struct type *check_cgroup_path(struct checker *checker, struct node
     return type;
 }
 
-static struct ir *lower_cgroup_path(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_cgroup_path(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir *number = lower_scalar(l, check_argument(node, 0));
-    if (into)
-        ir_store(&l->b, into->base, into->offset, 8, number);
+    if (destination_is_memory(into))
+        ir_store(&l->b, into->memory.base, into->memory.offset, 8, number);
     return NULL;
 }
 

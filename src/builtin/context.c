@@ -38,12 +38,12 @@ static const struct type *check_args(struct checker *checker, struct node *node)
     return NULL;
 }
 
-static struct ir *lower_args(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_args(struct lowering *l, struct node *node, struct destination *into)
 {
     const struct probe_context *context = l->context;
-    for (uint32_t i = 0; into && i < context->args->count; i++) {
+    for (uint32_t i = 0; destination_is_memory(into) && i < context->args->count; i++) {
         const struct field *from = &context->args->fields[i];
-        struct memory to = {into->base, into->offset + (int32_t)node->type->fields[i].offset};
+        struct memory to = {into->memory.base, into->memory.offset + (int32_t)node->type->fields[i].offset};
         struct ir *value = context->lower_args_field(l, context, from);
         uint32_t size = from->type->size, storage = type_storage(from->type);
         if (type_is_scalar(from->type)) {
@@ -71,7 +71,7 @@ static const struct type *check_argument_number(struct checker *checker, struct 
     return NULL;
 }
 
-static struct ir *lower_argument_number(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_argument_number(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     return l->context->lower_argument(l, l->context, node->name.number);
@@ -90,17 +90,17 @@ static const struct type *check_retval(struct checker *checker, struct node *nod
     return NULL;
 }
 
-static struct ir *lower_retval(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_retval(struct lowering *l, struct node *node, struct destination *into)
 {
     const struct type *type = l->context->retval;
     struct ir *value = l->context->lower_retval(l, l->context);
     if (type_is_scalar(type))
         return value;
-    if (into) { /* value is the address of its bytes */
+    if (destination_is_memory(into)) { /* value is the address of its bytes */
         uint32_t storage = type_storage(type);
         if (storage > type->size)
-            ir_store_constant(&l->b, into->base, into->offset + (int32_t)storage - 8, 8, 0);
-        lower_read(l, *into, type->size, value, lower_args_space(l), node->span);
+            ir_store_constant(&l->b, into->memory.base, into->memory.offset + (int32_t)storage - 8, 8, 0);
+        lower_read(l, into->memory, type->size, value, lower_args_space(l), node->span);
     }
     return NULL;
 }
@@ -113,7 +113,7 @@ static const struct type *check_ctx(struct checker *checker, struct node *node)
     return NULL;
 }
 
-static struct ir *lower_context(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_context(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node, (void)into;
     return lower_ctx_address(l);
@@ -147,22 +147,23 @@ static const struct type *check_func(struct checker *checker, struct node *node)
 }
 
 /* Names stand in the session's table: first the names of the variant's sites, then their functions. */
-static void lower_name(struct lowering *l, struct memory *into, uint32_t first)
+static void lower_name(struct lowering *l, struct destination *into, uint32_t first)
 {
     struct ir *site =
         l->context->site_count > 1 ? l->context->lower_site(l, l->context) : ir_constant(&l->b, 0);
-    if (into)
-        ir_store(&l->b, into->base, into->offset, 8, ir_binary_constant(&l->b, IR_ADD, site, first));
+    if (destination_is_memory(into))
+        ir_store(&l->b, into->memory.base, into->memory.offset, 8,
+                 ir_binary_constant(&l->b, IR_ADD, site, first));
 }
 
-static struct ir *lower_probe(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_probe(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node;
     lower_name(l, into, l->request->name_base);
     return NULL;
 }
 
-static struct ir *lower_func(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_func(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node;
     lower_name(l, into, l->request->name_base + l->context->site_count);
@@ -187,7 +188,7 @@ static const struct type *check_reg(struct checker *checker, struct node *node)
     return &type_u64;
 }
 
-static struct ir *lower_reg(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_reg(struct lowering *l, struct node *node, struct destination *into)
 {
     struct machine_register found;
     (void)into;

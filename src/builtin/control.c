@@ -6,7 +6,7 @@
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
 
-static struct ir *lower_exit(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_exit(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *code = check_argument(node, 0);
     struct event_field field = {.value = code ? lower_scalar(l, code) : ir_constant(&l->b, 0),
@@ -27,7 +27,7 @@ static void handle_exit(struct event_handler *handler, const struct action *acti
 
 /* ---- unwatch: when the reader gets to it, so some more events may come ---- */
 
-static struct ir *lower_unwatch(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_unwatch(struct lowering *l, struct node *node, struct destination *into)
 {
     enum address_space space;
     struct event_field field = {.value = lower_pointer(l, check_argument(node, 0), &space),

@@ -62,12 +62,12 @@ const struct type *desugar_bool(struct node *node, bool value)
     return &type_bool;
 }
 
-struct ir *desugar_lower(struct lowering *l, struct node *node, struct memory *into)
+struct ir *desugar_lower(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *made = node->call.data;
     if (type_is_scalar(node->type))
         return lower_scalar(l, made);
-    if (into)
-        lower_into_type(l, made, node->type, *into);
+    if (destination_is_memory(into))
+        lower_to(l, made, node->type, into);
     return NULL;
 }

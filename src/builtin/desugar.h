@@ -18,6 +18,6 @@ struct node *desugar_call_of(struct checker *checker, const struct node *at, con
 /* Turns the node into a constant of type bool. */
 const struct type *desugar_bool(struct node *node, bool value);
 
-struct ir *desugar_lower(struct lowering *l, struct node *node, struct memory *into);
+struct ir *desugar_lower(struct lowering *l, struct node *node, struct destination *into);
 
 #endif

@@ -117,7 +117,7 @@ static const struct type *check_enum_map(struct checker *checker, struct node *n
     return &type_none;
 }
 
-static struct ir *lower_enum_map(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_enum_map(struct lowering *l, struct node *node, struct destination *into)
 {
     const struct filling *filling = node->call.data;
     (void)into;

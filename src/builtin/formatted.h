@@ -11,7 +11,7 @@ enum { FORMATTED_ARGUMENTS = 64 };
 
 /* The callbacks of such a builtin. */
 const struct type *formatted_check(struct checker *checker, struct node *node);
-struct ir *formatted_lower(struct lowering *l, struct node *node, struct memory *into);
+struct ir *formatted_lower(struct lowering *l, struct node *node, struct destination *into);
 /* What the text of a record is made for. */
 enum formatted_for {
     FORMATTED_BYTES,   /* for a command or a path: the bytes as they are */

@@ -40,7 +40,7 @@ static const struct type *check_kaddr(struct checker *checker, struct node *node
     return &type_u64;
 }
 
-static struct ir *lower_kaddr(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_kaddr(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     const uint64_t *address = node->call.data;
@@ -86,7 +86,7 @@ static const struct type *check_percpu(struct checker *checker, struct node *nod
 }
 
 /* The address of a CPU's variable; 0 for a number that no CPU can have. */
-static struct ir *lower_percpu(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_percpu(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const struct percpu *percpu = node->call.data;
@@ -130,7 +130,7 @@ static const struct type *check_space(struct checker *checker, struct node *node
                         (enum address_space)node->call.builtin->data);
 }
 
-static struct ir *lower_space_mark(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_space_mark(struct lowering *l, struct node *node, struct destination *into)
 {
     enum address_space space;
     (void)into;

@@ -7,7 +7,7 @@
 #include "builtin/event_handler.h"
 #include "builtin/all.h"
 
-static struct ir *lower_map_action(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_map_action(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     lower_event(l, node, node->call.builtin, NULL, 0);
@@ -20,7 +20,7 @@ static void mark_emptied(struct lowering *l, const struct map_symbol *map)
     l->image->maps[map->index].is_emptied |= !map->key;
 }
 
-static struct ir *lower_clear(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_clear(struct lowering *l, struct node *node, struct destination *into)
 {
     mark_emptied(l, check_argument(node, 0)->map.symbol);
     return lower_map_action(l, node, into);
@@ -87,12 +87,11 @@ static bool has_rows(const struct map_symbol *map)
     return map->value && type_has_rows(map->value);
 }
 
-static struct ir *lower_delete(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_delete(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *element = node->call.data;
     struct map_symbol *map = element->map.symbol;
-    bool is_unused = l->is_unused;
-    (void)into;
+    bool is_unused = into->kind == DESTINATION_NOTHING;
     mark_emptied(l, map);
     /* Maps with an element for each row or with values per CPU are changed by the reader. */
     if (map->key ? has_rows(map) : type_is_per_cpu(map->value)) {
@@ -139,7 +138,7 @@ static void handle_delete(struct event_handler *handler, const struct action *ac
     free(key);
 }
 
-static struct ir *lower_has_key(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_has_key(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *element = node->call.data;
     (void)into;
@@ -171,7 +170,7 @@ static const struct type *check_find(struct checker *checker, struct node *node)
     return &type_bool;
 }
 
-static struct ir *lower_find_key(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_find_key(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     struct node *assignment = node->call.data, *element = assignment->assign.value;
@@ -224,7 +223,7 @@ static const struct type *check_len(struct checker *checker, struct node *node)
     return NULL;
 }
 
-static struct ir *lower_len(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_len(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *what = check_argument(node, 0);
     (void)into;

@@ -51,7 +51,7 @@ static const struct type *check_assert(struct checker *checker, struct node *nod
     return NULL;
 }
 
-static struct ir *lower_assert(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_assert(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     struct event_field message = {.node = check_argument(node, 1)};
@@ -148,7 +148,7 @@ static struct node *kernel_format(struct lowering *l, const struct node *call)
     return node;
 }
 
-static struct ir *lower_debugf(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_debugf(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const struct format *format = node->call.data;

@@ -61,20 +61,20 @@ static const struct type *check_name_of(struct checker *checker, struct node *no
     return type_string(checker->arena, ROW_BYTES);
 }
 
-static struct ir *lower_name_of(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_name_of(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const struct family *family = &families[node->call.builtin->data];
     int rows = family->count();
     struct ir *number = ir_extend(b, lower_scalar(l, check_argument(node, 0)), 4, true);
-    if (!into)
+    if (!destination_is_memory(into))
         return NULL;
     if (family->is_signed) {
         struct ir *sign = ir_binary_constant(b, IR_ASHR, number, 63); /* 0 or -1 */
         number = ir_binary(b, IR_SUB, ir_binary(b, IR_XOR, number, sign), sign);
     }
     lower_table_row(l, family->map, table_of(l->arena, family, rows), (uint32_t)rows, ROW_BYTES, ROW_BYTES,
-                    number, *into);
+                    number, into->memory);
     return NULL;
 }
 

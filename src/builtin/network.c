@@ -27,12 +27,12 @@ static const struct type *check_pton(struct checker *checker, struct node *node)
     return type_array(checker->arena, &type_i8, is_6 ? INET6_BYTES : INET4_BYTES);
 }
 
-static struct ir *lower_pton(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_pton(struct lowering *l, struct node *node, struct destination *into)
 {
-    for (uint32_t i = 0; into && i < node->type->size; i += 8) {
+    for (uint32_t i = 0; destination_is_memory(into) && i < node->type->size; i += 8) {
         uint64_t word = 0;
         memcpy(&word, (const uint8_t *)node->call.data + i, node->type->size < 8 ? node->type->size : 8);
-        ir_store_constant(&l->b, into->base, into->offset + (int32_t)i, 8, (int64_t)word);
+        ir_store_constant(&l->b, into->memory.base, into->memory.offset + (int32_t)i, 8, (int64_t)word);
     }
     return NULL;
 }
@@ -52,12 +52,12 @@ static const struct type *check_macaddr(struct checker *checker, struct node *no
     return NULL;
 }
 
-static struct ir *lower_macaddr(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_macaddr(struct lowering *l, struct node *node, struct destination *into)
 {
     enum address_space space;
     struct ir *address = lower_pointer(l, check_argument(node, 0), &space);
-    if (into)
-        lower_read(l, *into, MAC_BYTES, address, space, node->span);
+    if (destination_is_memory(into))
+        lower_read(l, into->memory, MAC_BYTES, address, space, node->span);
     return NULL;
 }
 
@@ -69,7 +69,7 @@ static const struct type *check_bswap(struct checker *checker, struct node *node
     return type_integer(check_argument(node, 0)->type->size, false);
 }
 
-static struct ir *lower_bswap(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_bswap(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir *value = lower_scalar(l, check_argument(node, 0));
     (void)into;
@@ -95,7 +95,7 @@ static const struct type *check_cookie(struct checker *checker, struct node *nod
     return node->call.data ? &type_u64 : NULL;
 }
 
-static struct ir *lower_cookie(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_cookie(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const uint32_t *offset = node->call.data;

@@ -57,7 +57,7 @@ const struct type *formatted_check(struct checker *checker, struct node *node)
     return &type_none;
 }
 
-struct ir *formatted_lower(struct lowering *l, struct node *node, struct memory *into)
+struct ir *formatted_lower(struct lowering *l, struct node *node, struct destination *into)
 {
     struct event_field fields[FORMATTED_ARGUMENTS] = {0};
     uint32_t count = 0;
@@ -188,7 +188,7 @@ static const struct type *check_print(struct checker *checker, struct node *node
     return &type_none;
 }
 
-static struct ir *lower_print(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_print(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *what = check_argument(node, 0);
     struct event_field field = {.node = what};
@@ -214,7 +214,7 @@ static void handle_print(struct event_handler *handler, const struct action *act
 
 /* ---- join: an array of strings ---- */
 
-static struct ir *lower_join(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_join(struct lowering *l, struct node *node, struct destination *into)
 {
     enum address_space space;
     struct ir *array = lower_pointer(l, check_argument(node, 0), &space);

@@ -291,7 +291,7 @@ static void put_deleted(struct lowering *l, const struct walk *walk)
     ir_place(b, end);
 }
 
-static struct ir *lower_path(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_path(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     enum address_space space;
@@ -300,7 +300,7 @@ static struct ir *lower_path(struct lowering *l, struct node *node, struct memor
     while (walk.room < capacity)
         walk.room *= 2;
     walk.front = walk.room + 1 - capacity;
-    if (!into)
+    if (!destination_is_memory(into))
         return NULL;
     struct ir *path = lower_pointer(l, check_argument(node, 0), &space);
     struct memory scratch = lower_scratch(l, STATE_BYTES + walk.room + NAME_BYTES_MAX + 9, false);
@@ -322,9 +322,9 @@ static struct ir *lower_path(struct lowering *l, struct node *node, struct memor
     put_text(l, &walk, "/");
     ir_place(b, end);
     struct ir *text = ir_offset(b, byte_at(l, &walk, kept(l, &walk, STATE_POSITION)), STATE_BYTES);
-    lower_read_string(l, *into, capacity, NULL, text, SPACE_BPF, TEXT_PADDED, node->span);
+    lower_read_string(l, into, capacity, NULL, text, SPACE_BPF, TEXT_PADDED, node->span);
     ir_else(b, &some); /* no file: no path */
-    ir_zero(b, into->base, into->offset, type_storage(node->type));
+    ir_zero(b, into->memory.base, into->memory.offset, type_storage(node->type));
     ir_end_if(b, &some);
     return NULL;
 }

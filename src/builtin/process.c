@@ -3,20 +3,20 @@
 #include "bpf/lower/lower.h"
 #include "builtin/all.h"
 
-static struct ir *lower_uid(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_uid(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node, (void)into;
     return ir_extend(&l->b, ir_call(&l->b, BPF_FUNC_get_current_uid_gid, 0), 4, false);
 }
 
-static struct ir *lower_gid(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_gid(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node, (void)into;
     return ir_binary_constant(&l->b, IR_LSHR, ir_call(&l->b, BPF_FUNC_get_current_uid_gid, 0), 32);
 }
 
 /* A helper without arguments whose result is the value: data is its number. */
-static struct ir *lower_helper(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_helper(struct lowering *l, struct node *node, struct destination *into)
 {
     const struct builtin *builtin = node->kind == NODE_CALL ? node->call.builtin : node->name.builtin;
     (void)into;
@@ -34,10 +34,10 @@ static struct ir *lower_helper(struct lowering *l, struct node *node, struct mem
                : value;
 }
 
-static struct ir *lower_username(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_username(struct lowering *l, struct node *node, struct destination *into)
 {
-    if (into)
-        ir_store(&l->b, into->base, into->offset, 8, lower_uid(l, node, NULL));
+    if (destination_is_memory(into))
+        ir_store(&l->b, into->memory.base, into->memory.offset, 8, lower_uid(l, node, NULL));
     return NULL;
 }
 
@@ -55,7 +55,7 @@ static const struct type *check_curtask(struct checker *checker, struct node *no
     return type_pointer(checker->arena, task ? task : &type_none, SPACE_KERNEL);
 }
 
-static struct ir *lower_ncpus(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_ncpus(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node, (void)into;
     return ir_constant(&l->b, l->options->features->cpus);

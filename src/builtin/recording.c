@@ -39,7 +39,7 @@ static void leave_unknown(struct lowering *l, int64_t bit, struct span span)
     ir_end_if(b, &is_unknown);
 }
 
-static struct ir *lower_word(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_word(struct lowering *l, struct node *node, struct destination *into)
 {
     int64_t data = node->name.builtin->data;
     (void)into;
@@ -57,11 +57,11 @@ static const struct type *check_owner_name(struct checker *checker, struct node 
     return check_record(checker, node, "owner_name") ? type_string(checker->arena, OWNER_NAME) : NULL;
 }
 
-static struct ir *lower_owner_name(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_owner_name(struct lowering *l, struct node *node, struct destination *into)
 {
     l->image->names_owners = true;
-    if (into)
-        lower_read_string(l, *into, OWNER_NAME, NULL,
+    if (destination_is_memory(into))
+        lower_read_string(l, into, OWNER_NAME, NULL,
                           lower_event_word(l, offsetof(struct image_event, owner_name)), SPACE_USER,
                           TEXT_PADDED, node->span);
     return NULL;

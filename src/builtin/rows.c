@@ -121,7 +121,7 @@ static const struct type *check_print_rows(struct checker *checker, struct node 
     return &type_none;
 }
 
-static struct ir *lower_map_action(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_map_action(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     lower_event(l, node, node->call.builtin, NULL, 0);
@@ -260,7 +260,7 @@ static const struct type *check_containing(struct checker *checker, struct node 
     return &type_none;
 }
 
-static struct ir *lower_containing(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_containing(struct lowering *l, struct node *node, struct destination *into)
 {
     struct event_field fields[FORMATTED_ARGUMENTS] = {0};
     uint32_t count = 0, number = 0;

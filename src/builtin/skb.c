@@ -47,7 +47,7 @@ static struct ir *smaller(struct lowering *l, struct ir *x, struct ir *y)
     return ir_choose(&l->b, ir_binary(&l->b, IR_ULE, x, y), x, y);
 }
 
-static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_skboutput(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const uint32_t *at = node->call.data;

@@ -89,7 +89,7 @@ static const struct type *check_strncmp(struct checker *checker, struct node *no
 
 /* 0 when the first n bytes are the same, else 1. Texts are padded with zeros, so words tell; a text ends
  * where both do. */
-static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_strncmp(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     struct words left = words_of(l, check_argument(node, 0)), right = words_of(l, check_argument(node, 1));
@@ -173,7 +173,7 @@ static const struct type *check_search(struct checker *checker, struct node *nod
 }
 
 /* The index of the needle, or -1. */
-static struct ir *lower_search(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_search(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *haystack = check_argument(node, 0), *needle = check_argument(node, 1);
     uint32_t bytes = type_storage(haystack->type);
@@ -215,7 +215,7 @@ static const struct type *check_strlen(struct checker *checker, struct node *nod
     return check_text(checker, node, 0) ? &type_u64 : NULL;
 }
 
-static struct ir *lower_strlen(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_strlen(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *text = check_argument(node, 0);
     (void)into;
@@ -235,7 +235,7 @@ static const struct type *check_strcap(struct checker *checker, struct node *nod
     return check_text(checker, node, 0) ? &type_i64 : NULL;
 }
 
-static struct ir *lower_strcap(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_strcap(struct lowering *l, struct node *node, struct destination *into)
 {
     return node->call.data ? lower_strlen(l, node, into)
                            : ir_constant(&l->b, check_argument(node, 0)->type->size);
@@ -251,13 +251,13 @@ static const struct type *check_concat(struct checker *checker, struct node *nod
     return type_string(checker->arena, both < checker->max_strlen ? (uint32_t)both : checker->max_strlen);
 }
 
-static struct ir *lower_concat(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_concat(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     struct node *left = check_argument(node, 0), *right = check_argument(node, 1);
     uint32_t left_bytes = type_storage(left->type), right_bytes = type_storage(right->type);
     uint32_t capacity = node->type->size, storage = type_storage(node->type);
-    if (!into)
+    if (!destination_is_memory(into))
         return NULL;
     struct memory tail = lower_memory(l, right);
     struct memory whole = lower_scratch(l, left_bytes + right_bytes + 8, false);
@@ -269,7 +269,7 @@ static struct ir *lower_concat(struct lowering *l, struct node *node, struct mem
             ir_offset(b, tail.base, tail.offset));
     for (uint32_t i = capacity; i < storage; i++) /* nothing but zeros behind a text that fills its room */
         ir_store_constant(b, whole.base, whole.offset + (int32_t)i, 1, 0);
-    ir_copy(b, into->base, into->offset, whole.base, whole.offset, storage);
+    ir_copy(b, into->memory.base, into->memory.offset, whole.base, whole.offset, storage);
     return NULL;
 }
 
@@ -325,7 +325,7 @@ static struct memory bytes_in_memory(struct lowering *l, struct node *node, uint
 }
 
 /* -1, 0 or 1. The first byte of a word is its lowest: turned around, words compare as their bytes do. */
-static struct ir *lower_memcmp(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_memcmp(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     uint32_t bytes = (uint32_t)check_argument(node, 2)->integer.value;

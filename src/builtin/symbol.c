@@ -11,11 +11,11 @@ static const struct type *check_simple(struct checker *checker, struct node *nod
     return type_simple(checker->arena, (enum type_kind)node->call.builtin->data);
 }
 
-static struct ir *lower_ksym(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_ksym(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir *address = lower_scalar(l, check_argument(node, 0));
-    if (into)
-        ir_store(&l->b, into->base, into->offset, 8, address);
+    if (destination_is_memory(into))
+        ir_store(&l->b, into->memory.base, into->memory.offset, 8, address);
     return NULL;
 }
 
@@ -24,11 +24,11 @@ static struct ir *user_pid(struct lowering *l)
     return ir_binary_constant(&l->b, IR_LSHR, lower_pid_tgid(l), 32);
 }
 
-static struct ir *lower_usym(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_usym(struct lowering *l, struct node *node, struct destination *into)
 {
     lower_ksym(l, node, into);
-    if (into)
-        ir_store(&l->b, into->base, into->offset + 8, 8, user_pid(l));
+    if (destination_is_memory(into))
+        ir_store(&l->b, into->memory.base, into->memory.offset + 8, 8, user_pid(l));
     return NULL;
 }
 
@@ -39,7 +39,7 @@ static const struct type *check_is_err(struct checker *checker, struct node *nod
     return &type_bool;
 }
 
-static struct ir *lower_is_err(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_is_err(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir *pointer = lower_scalar(l, check_argument(node, 0));
     (void)into;
@@ -76,7 +76,7 @@ static const struct type *check_uaddr(struct checker *checker, struct node *node
     return type_pointer(checker->arena, type_integer(whole ? size : 1, false), SPACE_USER);
 }
 
-static struct ir *lower_uaddr(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_uaddr(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     return l->context->lower_symbol(l, l->context, check_literal(check_argument(node, 0)));
@@ -131,16 +131,16 @@ static const struct type *check_stack(struct checker *checker, struct node *node
 }
 
 static void lower_stack_by(struct lowering *l, struct node *node, enum stack_method method,
-                           struct memory *into)
+                           struct destination *into)
 {
     struct ir *id = lower_stack(l, method, node->type->stack_frames, node->span);
-    if (into)
-        ir_store(&l->b, into->base, into->offset, 8, id);
-    if (into && method != STACK_OF_KERNEL)
-        ir_store(&l->b, into->base, into->offset + 8, 8, user_pid(l));
+    if (destination_is_memory(into))
+        ir_store(&l->b, into->memory.base, into->memory.offset, 8, id);
+    if (destination_is_memory(into) && method != STACK_OF_KERNEL)
+        ir_store(&l->b, into->memory.base, into->memory.offset + 8, 8, user_pid(l));
 }
 
-static struct ir *lower_stack_builtin(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_stack_builtin(struct lowering *l, struct node *node, struct destination *into)
 {
     lower_stack_by(l, node, node->type->kind == TYPE_USTACK ? STACK_OF_USER : STACK_OF_KERNEL, into);
     return NULL;
@@ -156,7 +156,7 @@ static const struct type *check_unwound(struct checker *checker, struct node *no
     return check_stack(checker, node);
 }
 
-static struct ir *lower_unwound(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_unwound(struct lowering *l, struct node *node, struct destination *into)
 {
     const struct features *features = l->options->features;
     bool can = features->loop && features->program_btf && l->options->unwind;
@@ -201,24 +201,24 @@ static const struct type *check_ntop(struct checker *checker, struct node *node)
     return type_simple(checker->arena, TYPE_INET);
 }
 
-static struct ir *lower_ntop(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_ntop(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     struct node *last = check_argument(node, node->call.arguments.count - 1);
     struct ir *family = node->call.arguments.count == 2 ? lower_scalar(l, check_argument(node, 0)) : NULL;
     uint32_t bytes = address_bytes(last->type);
-    if (!into)
+    if (!destination_is_memory(into))
         return NULL;
-    ir_store_constant(b, into->base, into->offset + 8, 8, 0);
-    ir_store_constant(b, into->base, into->offset + 16, 8, 0);
+    ir_store_constant(b, into->memory.base, into->memory.offset + 8, 8, 0);
+    ir_store_constant(b, into->memory.base, into->memory.offset + 16, 8, 0);
     if (last->type->kind == TYPE_INTEGER)
-        ir_store(b, into->base, into->offset + 8, 4, lower_scalar(l, last));
+        ir_store(b, into->memory.base, into->memory.offset + 8, 4, lower_scalar(l, last));
     else {
         struct memory from = lower_memory(l, last);
         int32_t skip = last->type->kind == TYPE_BUFFER ? 8 : 0; /* behind the length */
         uint32_t part = bytes % 8 || (from.offset + skip) % 8 ? 4 : 8;
         for (uint32_t i = 0; i < bytes; i += part)
-            ir_store(b, into->base, into->offset + 8 + (int32_t)i, part,
+            ir_store(b, into->memory.base, into->memory.offset + 8 + (int32_t)i, part,
                      ir_load(b, from.base, from.offset + skip + (int32_t)i, part, false));
     }
     /* With a family the length is its own: 16 bytes for AF_INET6, else 4. */
@@ -228,7 +228,7 @@ static struct ir *lower_ntop(struct lowering *l, struct node *node, struct memor
         length = ir_binary_constant(
             b, IR_ADD, ir_binary_constant(b, IR_MUL, length, INET6_BYTES - INET4_BYTES), INET4_BYTES);
     }
-    ir_store(b, into->base, into->offset, 8, length);
+    ir_store(b, into->memory.base, into->memory.offset, 8, length);
     return NULL;
 }
 

@@ -132,38 +132,38 @@ static struct ir *tree_find(struct lowering *l, struct ir *namespace, struct ir 
     return ir_read(b, entry);
 }
 
-static void comm_of(struct lowering *l, struct node *node, struct memory to)
+static void comm_of(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const uint32_t *at = node->call.data;
     struct ir *number = ir_extend(b, lower_scalar(l, check_argument(node, 0)), 4, false);
     struct ir_block *none = ir_label(b);
-    ir_zero(b, to.base, to.offset, COMM_BYTES);
+    ir_zero(b, into->memory.base, into->memory.offset, COMM_BYTES);
     struct ir *pid = tree_find(l, namespace(l, at, none, node->span), number, at, none, node->span);
     struct ir *link = kernel_field_word(l, pid, at[PID_TASKS], &type_u64, node->span);
     ir_jump_unless(b, link, none);
     struct ir *comm = ir_binary_constant(b, IR_ADD, link, (int64_t)at[TASK_COMM] - at[TASK_PID_LINKS]);
-    lower_read_string(l, to, COMM_BYTES, NULL, comm, SPACE_KERNEL, TEXT_PADDED, node->span);
+    lower_read_string(l, into, COMM_BYTES, NULL, comm, SPACE_KERNEL, TEXT_PADDED, node->span);
     ir_place(b, none);
 }
 
-static struct ir *lower_comm(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_comm(struct lowering *l, struct node *node, struct destination *into)
 {
-    if (!into)
+    if (!destination_is_memory(into))
         return NULL;
     if (check_argument(node, 0)) {
-        comm_of(l, node, *into);
+        comm_of(l, node, into);
         return NULL;
     }
     if (l->context->has_record) {
         for (int32_t at = 0; at < COMM_BYTES; at += 8)
-            ir_store(&l->b, into->base, into->offset + at, 8,
+            ir_store(&l->b, into->memory.base, into->memory.offset + at, 8,
                      lower_event_word(l, offsetof(struct image_event, comm) + (size_t)at));
         return NULL;
     }
     /* Kernels such as 6.1 write the name and its NUL and leave what follows as it was. */
-    ir_zero(&l->b, into->base, into->offset, COMM_BYTES);
-    ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->base, into->offset),
+    ir_zero(&l->b, into->memory.base, into->memory.offset, COMM_BYTES);
+    ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->memory.base, into->memory.offset),
             ir_constant(&l->b, COMM_BYTES));
     return NULL;
 }
@@ -228,7 +228,7 @@ static struct ir *ids(struct lowering *l, enum id_mode mode)
                                                          : lower_pid_tgid(l);
 }
 
-static struct ir *lower_pid(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_pid(struct lowering *l, struct node *node, struct destination *into)
 {
     enum id_mode mode = id_mode(check_argument(node, 0));
     (void)into;
@@ -236,7 +236,7 @@ static struct ir *lower_pid(struct lowering *l, struct node *node, struct memory
 }
 
 /* What spoor runs itself says that the process did it, of which a thread means nothing to the user. */
-static struct ir *lower_tid(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_tid(struct lowering *l, struct node *node, struct destination *into)
 {
     if (l->context->runs_in_spoor)
         return lower_pid(l, node, into);
@@ -259,7 +259,7 @@ static const struct type *check_child(struct checker *checker, struct node *node
     return &type_u32;
 }
 
-static struct ir *lower_child(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_child(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     if (node->call.data)
@@ -272,7 +272,7 @@ static struct ir *lower_child(struct lowering *l, struct node *node, struct memo
 
 /* Where the processor was when the event came, as the registers of the event say; where there are none the
  * kind of event says it. */
-static struct ir *lower_usermode(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_usermode(struct lowering *l, struct node *node, struct destination *into)
 {
     const struct probe_context *context = l->context;
     struct machine_register mode;

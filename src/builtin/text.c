@@ -67,14 +67,14 @@ static const struct type *check_str(struct checker *checker, struct node *node)
                        literal_length(length, is_char_array(type) ? type->count : checker->max_strlen));
 }
 
-static struct ir *lower_str(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_str(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
     struct ir *limit = length ? lower_scalar(l, length) : NULL;
     bool is_string = from->type->kind == TYPE_STRING;
     if (is_string && !limit) {
-        if (into)
-            lower_into_type(l, from, node->type, *into);
+        if (destination_is_memory(into))
+            lower_to(l, from, node->type, into);
         return NULL;
     }
     enum address_space space = SPACE_BPF;
@@ -84,8 +84,8 @@ static struct ir *lower_str(struct lowering *l, struct node *node, struct memory
         address = ir_offset(&l->b, text.base, text.offset);
     } else
         address = lower_pointer(l, from, &space);
-    if (into)
-        lower_read_string(l, *into, node->type->size, limit, address, space,
+    if (destination_is_memory(into))
+        lower_read_string(l, into, node->type->size, limit, address, space,
                           TEXT_PADDED | (type_is_scalar(from->type) ? TEXT_ENDLESS : 0), node->span);
     return NULL;
 }
@@ -116,26 +116,26 @@ static const struct type *check_buf(struct checker *checker, struct node *node)
     return type_buffer(checker->arena, literal_length(length, checker->max_strlen));
 }
 
-static struct ir *lower_buf(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_buf(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     struct node *from = check_argument(node, 0), *length = check_argument(node, 1);
     uint32_t capacity = node->type->size;
-    if (!into)
+    if (!destination_is_memory(into))
         return NULL;
     enum address_space space;
     struct ir *address = lower_pointer(l, from, &space);
-    ir_zero(b, into->base, into->offset, type_storage(node->type));
-    struct memory bytes = {into->base, into->offset + 8};
+    ir_zero(b, into->memory.base, into->memory.offset, type_storage(node->type));
+    struct memory bytes = {into->memory.base, into->memory.offset + 8};
     if (!length || length->kind == NODE_INTEGER) {
         if (length && !length->integer.value)
             return NULL; /* an empty buffer, which has room for one byte */
-        ir_store_constant(b, into->base, into->offset, 8, capacity);
+        ir_store_constant(b, into->memory.base, into->memory.offset, 8, capacity);
         lower_read(l, bytes, capacity, address, space, node->span);
         return NULL;
     }
     struct ir *wanted = lower_at_most(l, lower_scalar(l, length), capacity);
-    ir_store(b, into->base, into->offset, 8, wanted);
+    ir_store(b, into->memory.base, into->memory.offset, 8, wanted);
     lower_read_bounded(l, bytes, wanted, address, space, node->span);
     return NULL;
 }

@@ -47,7 +47,7 @@ static int64_t tai_offset(void)
     return offset;
 }
 
-static struct ir *lower_nsecs(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_nsecs(struct lowering *l, struct node *node, struct destination *into)
 {
     enum clock clock = clock_named(check_argument(node, 0));
     (void)into;
@@ -67,7 +67,7 @@ static struct ir *lower_nsecs(struct lowering *l, struct node *node, struct memo
     }
 }
 
-static struct ir *lower_elapsed(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_elapsed(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node, (void)into;
     struct ir *start = ir_load(&l->b, lower_control(l), offsetof(struct image_control, start), 8, false);
@@ -82,15 +82,15 @@ static const struct type *check_strftime(struct checker *checker, struct node *n
     return type;
 }
 
-static struct ir *lower_strftime(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_strftime(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir *ns = lower_scalar(l, check_argument(node, 1));
-    if (into)
-        ir_store(&l->b, into->base, into->offset, 8, ns);
+    if (destination_is_memory(into))
+        ir_store(&l->b, into->memory.base, into->memory.offset, 8, ns);
     return NULL;
 }
 
-static struct ir *lower_print_time(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_print_time(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     struct event_field field = {.value = lower_time(l), .type = &type_u64};

@@ -27,7 +27,7 @@ static const struct type *check_question(struct checker *checker, struct node *n
     return check_answer(checker, node, answer);
 }
 
-static struct ir *lower_question(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_question(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node, (void)into;
     return ir_constant(&l->b, 0); /* never reached: the call has become a constant */

@@ -75,7 +75,7 @@ static void report_failure(struct lowering *l, struct ir *result, enum runtime_e
     ir_end_if(&l->b, &failed);
 }
 
-static struct ir *lower_signal(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_signal(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *signal = check_argument(node, 0);
     const char *name = check_literal(signal);
@@ -99,7 +99,7 @@ static const struct type *check_override(struct checker *checker, struct node *n
     return NULL;
 }
 
-static struct ir *lower_override(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_override(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     if (!l->options->features->override_return) {
@@ -138,15 +138,14 @@ static const struct type *check_write(struct checker *checker, struct node *node
     return &type_i64;
 }
 
-static struct ir *lower_write(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_write(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     struct node *from = check_argument(node, 1), *length = check_argument(node, 2);
     uint32_t bytes = source_bytes(from->type);
-    bool is_address = !bytes, is_unused = l->is_unused;
+    bool is_address = !bytes, is_unused = into->kind == DESTINATION_NOTHING;
     uint32_t result = ir_variable(b);
     struct ir_block *end = ir_label(b);
-    (void)into;
     if (is_address)
         bytes = length->kind == NODE_INTEGER ? (uint32_t)length->integer.value : l->options->max_strlen;
     enum address_space space;

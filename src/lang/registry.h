@@ -13,7 +13,7 @@ struct event_handler;
 struct checker;
 struct lowering;
 struct ir;
-struct memory;
+struct destination;
 
 enum parameter_kind {
     PARAMETER_NONE,
@@ -71,9 +71,9 @@ struct builtin {
     /* Called after the parameters were checked. Returns the type of the result, or NULL after a diagnostic. It may set
      * call.data. It is called again until all types are settled, so it must not add up. NULL if `result` says all. */
     const struct type *(*check)(struct checker *checker, struct node *node);
-    /* Makes the code. A scalar result is returned, and `into` is NULL. Any other result is written to *into in storage
-     * form, unless `into` is NULL because the result is not used; then NULL is returned. */
-    struct ir *(*lower)(struct lowering *lowering, struct node *node, struct memory *into);
+    /* Makes the code. A scalar result is returned. Any other is written in storage form to the memory of *into, unless
+     * nobody looks at it, and NULL is returned: see struct destination of bpf/lower/lower.h. */
+    struct ir *(*lower)(struct lowering *lowering, struct node *node, struct destination *into);
     /* For aggregations: makes the code of @map[key] = NAME(…). */
     void (*update)(struct lowering *lowering, struct node *map, struct node *node);
     /* Called in user space when the record of an event with this action arrives. NULL if it makes no records. */

@@ -42,7 +42,7 @@ static inline const struct type *check_arg(struct checker *checker, struct node 
     return node->name.number < WORDS ? argument_types[node->name.number] : NULL;
 }
 
-static inline struct ir *lower_arg(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_arg(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     return l->context->lower_argument(l, l->context, node->name.number);
@@ -57,18 +57,18 @@ static inline const struct type *check_str(struct checker *checker, struct node 
     return type_string(checker->arena, capacity);
 }
 
-static inline struct ir *lower_str(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_str(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *limit = check_argument(node, 1);
     enum address_space space;
     struct ir *address = lower_pointer(l, check_argument(node, 0), &space);
     struct ir *most = limit && limit->kind != NODE_INTEGER ? lower_scalar(l, limit) : NULL;
-    if (into)
-        lower_read_string(l, *into, node->type->size, most, address, space, true, node->span);
+    if (destination_is_memory(into))
+        lower_read_string(l, into, node->type->size, most, address, space, true, node->span);
     return NULL;
 }
 
-static inline struct ir *lower_emit(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_emit(struct lowering *l, struct node *node, struct destination *into)
 {
     struct event_field fields[16] = {0};
     uint32_t count = 0;
@@ -84,7 +84,7 @@ static inline struct ir *lower_emit(struct lowering *l, struct node *node, struc
 static const char *const testing_texts[] = {"one", "",  "eight ..", "sixteen letters.", "seventeen letters",
                                             NULL,  "no"};
 
-static inline struct ir *lower_texts(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_texts(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     lower_event_texts(l, node, ir_constant(&l->b, (int64_t)(uintptr_t)testing_texts), SPACE_USER,
@@ -92,7 +92,7 @@ static inline struct ir *lower_texts(struct lowering *l, struct node *node, stru
     return NULL;
 }
 
-static inline struct ir *lower_exit(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_exit(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     lower_event(l, node, node->call.builtin, NULL, 0);
@@ -105,34 +105,34 @@ static inline const struct type *check_comm(struct checker *checker, struct node
     return type_string(checker->arena, 16);
 }
 
-static inline struct ir *lower_comm(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_comm(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node;
-    if (into)
-        ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->base, into->offset),
+    if (destination_is_memory(into))
+        ir_call(&l->b, BPF_FUNC_get_current_comm, 2, ir_offset(&l->b, into->memory.base, into->memory.offset),
                 ir_constant(&l->b, 16));
     return NULL;
 }
 
-static inline struct ir *lower_tgid(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_tgid(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node, (void)into;
     return ir_binary_constant(&l->b, IR_LSHR, lower_pid_tgid(l), 32);
 }
 
-static inline struct ir *lower_clock(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_clock(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)node, (void)into;
     return lower_time(l);
 }
 
-static inline struct ir *lower_stack_id(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_stack_id(struct lowering *l, struct node *node, struct destination *into)
 {
     (void)into;
     return lower_stack(l, node->call.builtin->data, 0, node->span);
 }
 
-static inline struct ir *lower_delete(struct lowering *l, struct node *node, struct memory *into)
+static inline struct ir *lower_delete(struct lowering *l, struct node *node, struct destination *into)
 {
     struct node *element = check_argument(node, 0);
     (void)into;

@@ -235,15 +235,16 @@ static void lower_copy_value(struct lowering *l, struct memory to, struct memory
     ir_store(&l->b, to.base, to.offset + (int32_t)(size - rest), 8, last);
 }
 
-void lower_access_into(struct lowering *l, struct node *node, struct memory to)
+void lower_access_into(struct lowering *l, struct node *node, struct destination *destination)
 {
+    const struct memory to = destination->memory;
     struct location location = lower_location(l, node);
     enum type_kind kind = node->type->kind;
     if (location.is_direct && (is_tuple_element(node) || (kind != TYPE_STRING && !(location.offset % 8))))
         lower_copy_value(l, to, (struct memory){location.base, location.offset}, node->type);
     else if (kind == TYPE_STRING)
-        lower_read_string(l, to, type_characters(node->type), NULL, address_of(l, &location), location.space,
-                          TEXT_PADDED | (node->type->count ? TEXT_BOUNDED : 0), node->span);
+        lower_read_string(l, destination, type_characters(node->type), NULL, address_of(l, &location),
+                          location.space, TEXT_PADDED | (node->type->count ? TEXT_BOUNDED : 0), node->span);
     else
         lower_read(l, to,
                    kind == TYPE_STRUCT || kind == TYPE_ARRAY ? node->type->size : type_storage(node->type),

@@ -50,7 +50,6 @@ static struct lowered_call *make_function(struct lowering *l, const struct subpr
     struct lower_state *s = l->state;
     struct lowered_call *call = arena_new(s->temporary, struct lowered_call);
     struct lower_statement statement = {0}, *outer = s->statement;
-    struct string_sink *sink = s->string_sink;
     uint32_t count = subprogram->parameters.count;
     call->subprogram = subprogram;
     call->caller = s->current;
@@ -66,7 +65,6 @@ static struct lowered_call *make_function(struct lowering *l, const struct subpr
     lower_enter_function(l, call->function, subprogram->name,
                          (uint8_t)((count < ARGUMENTS ? count : ARGUMENTS - 1) + 1));
     s->statement = &statement;
-    s->string_sink = NULL;
     s->scratch_peak = bottom;
     bind_parameters(l, call);
     lower_statement(l, subprogram->body);
@@ -74,7 +72,6 @@ static struct lowered_call *make_function(struct lowering *l, const struct subpr
         ir_return(&l->b, ir_constant(&l->b, 0));
     lower_finish_function(l, call->function);
     s->statement = outer;
-    s->string_sink = sink;
     /* From here on its scratch memory is not shared with other code, so that every call can use the same copy. */
     if (s->scratch_peak > bottom)
         s->scratch_top = s->scratch_permanent = s->scratch_peak;

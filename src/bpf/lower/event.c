@@ -230,11 +230,9 @@ static bool is_harmless(const struct node *node)
 static struct ir *read_packed(struct lowering *l, struct memory to, uint32_t capacity, struct ir *address,
                               enum address_space space, unsigned text, struct span span)
 {
-    struct string_sink sink = {.base = to.base, .offset = to.offset}, *outer = l->state->string_sink;
-    l->state->string_sink = &sink;
-    lower_read_string(l, to, capacity, NULL, address, space, text, span);
-    l->state->string_sink = outer;
-    return sink.bytes;
+    struct destination record = {.kind = DESTINATION_RECORD, .memory = to};
+    lower_read_string(l, &record, capacity, NULL, address, space, text, span);
+    return record.bytes;
 }
 
 /* Makes a record on the frame, where each field is written when it has been evaluated and nothing is held
@@ -345,13 +343,11 @@ static struct ir *pack_string(struct lowering *l, struct node *node, struct memo
         return ir_read(b, result);
     }
     if (builtin || lower_is_stored(node)) {
-        struct string_sink sink = {.base = to.base, .offset = to.offset, .reader = builtin ? reader : NULL},
-                           *outer = l->state->string_sink;
-        l->state->string_sink = &sink;
-        lower_into(l, node, to);
-        l->state->string_sink = outer;
-        if (sink.bytes && lower_dominates(l, sink.block))
-            return sink.bytes;
+        struct destination record = {
+            .kind = DESTINATION_RECORD, .memory = to, .reader = builtin ? reader : NULL};
+        lower_to(l, node, node->type, &record);
+        if (record.bytes && lower_dominates(l, record.block))
+            return record.bytes;
         return read_packed(l, to, capacity, lower_address(l, to), SPACE_BPF, 0, node->span);
     }
     return read_packed(l, to, capacity, lower_address(l, lower_memory(l, node)), SPACE_BPF, 0, node->span);

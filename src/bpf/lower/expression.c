@@ -265,8 +265,7 @@ static struct ir *scalar_builtin(struct lowering *l, struct node *node)
     if (!builtin)
         return lower_call(l, node);
     l->b.comment = builtin->name;
-    l->is_unused = false;
-    struct ir *value = builtin->lower(l, node, NULL);
+    struct ir *value = builtin->lower(l, node, &(struct destination){.kind = DESTINATION_VALUE});
     l->b.comment = comment;
     return value ? value : ir_constant(&l->b, 0);
 }
@@ -564,18 +563,19 @@ static void cast_into(struct lowering *l, struct node *node, struct memory to)
 }
 
 /* Writes a value that is no scalar to memory, in the node's own type. */
-static void aggregate_into(struct lowering *l, struct node *node, struct memory to)
+static void aggregate_to(struct lowering *l, struct node *node, struct destination *destination)
 {
+    const struct memory to = destination->memory;
     const struct builtin *builtin = lower_builtin(node);
     const char *comment = l->b.comment;
     if (builtin) {
         l->b.comment = builtin->name;
-        builtin->lower(l, node, &to);
+        builtin->lower(l, node, destination);
         l->b.comment = comment;
         return;
     }
     if (lower_is_stored(node)) {
-        lower_access_into(l, node, to);
+        lower_access_into(l, node, destination);
         return;
     }
     switch (node->kind) {
@@ -588,17 +588,18 @@ static void aggregate_into(struct lowering *l, struct node *node, struct memory 
         lower_convert_memory(l, lower_variable_memory(l, node->variable.symbol), type, to, node->type);
         break;
     }
-    case NODE_BLOCK_VALUE: lower_into_type(l, lower_until_value(l, node), node->type, to); break;
+    case NODE_BLOCK_VALUE: lower_to(l, lower_until_value(l, node), node->type, destination); break;
     case NODE_ASSIGN:
         lower_assign(l, node, false);
-        aggregate_into(l, node->assign.target, to);
+        aggregate_to(l, node->assign.target, destination);
         break;
     default: assert(!"an expression without storage form"); break;
     }
 }
 
-void lower_into_type(struct lowering *l, struct node *node, const struct type *type, struct memory to)
+void lower_to(struct lowering *l, struct node *node, const struct type *type, struct destination *destination)
 {
+    const struct memory to = destination->memory;
     struct span span = l->b.span;
     struct temporary_mark mark = lower_mark(l);
     l->b.span = node->span;
@@ -607,12 +608,12 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
         ir_store(&l->b, to.base, to.offset, 8, lower_convert(l, value, node->type, type));
     } else if (node->kind == NODE_TERNARY) {
         struct choice choice = choice_begin(l, node->ternary.condition);
-        lower_into_type(l, node->ternary.yes, type, to);
+        lower_to(l, node->ternary.yes, type, destination);
         choice_other(l, &choice);
-        lower_into_type(l, node->ternary.no, type, to);
+        lower_to(l, node->ternary.no, type, destination);
         choice_end(l, &choice);
     } else if (node->kind == NODE_BLOCK_VALUE)
-        lower_into_type(l, lower_until_value(l, node), type, to);
+        lower_to(l, lower_until_value(l, node), type, destination);
     else if (node->kind == NODE_TUPLE && type->kind == TYPE_TUPLE)
         tuple_into(l, node, type, to);
     else if (node->kind == NODE_STRING && type->kind == TYPE_STRING)
@@ -625,16 +626,22 @@ void lower_into_type(struct lowering *l, struct node *node, const struct type *t
             type, to);
     else if (type_storage(type) == type_storage(node->type) && type->kind == node->type->kind &&
              (type->kind != TYPE_TUPLE || type_equal(type, node->type)))
-        aggregate_into(l, node, to);
+        aggregate_to(l, node, destination);
     else if (type->kind == TYPE_STRING && node->type->kind == TYPE_STRING &&
              type_storage(type) > type_storage(node->type)) {
         uint32_t have = type_storage(node->type);
-        aggregate_into(l, node, to);
+        aggregate_to(l, node, destination);
         lower_zero(l, (struct memory){to.base, to.offset + (int32_t)have}, type_storage(type) - have);
     } else
         lower_convert_memory(l, lower_memory(l, node), node->type, to, type);
     lower_release(l, mark);
     l->b.span = span;
+}
+
+void lower_into_type(struct lowering *l, struct node *node, const struct type *type, struct memory to)
+{
+    struct destination destination = destination_of(to);
+    lower_to(l, node, type, &destination);
 }
 
 void lower_into(struct lowering *l, struct node *node, struct memory to)

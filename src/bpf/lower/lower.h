@@ -19,6 +19,30 @@ struct memory {
     int32_t offset;
 };
 
+/* Where the value of an expression goes. */
+enum destination_kind {
+    DESTINATION_VALUE,   /* nowhere yet: it is a scalar, which is returned */
+    DESTINATION_NOTHING, /* nobody looks at it */
+    DESTINATION_MEMORY,  /* to memory, in storage form */
+    DESTINATION_RECORD, /* to memory, where a text is in its final place in a record: who writes it says how long it is */
+};
+struct destination {
+    enum destination_kind kind;
+    struct memory memory;
+    /* Of a text in a record: */
+    struct action_field *reader; /* it sees what went wrong, if it is told where that is counted; or NULL */
+    struct ir *bytes;            /* set: the length that struct image_string holds; or NULL */
+    struct ir_block *block;      /* set: the block in which that is known */
+};
+static inline bool destination_is_memory(const struct destination *destination)
+{
+    return destination->kind >= DESTINATION_MEMORY;
+}
+static inline struct destination destination_of(struct memory memory)
+{
+    return (struct destination){.kind = DESTINATION_MEMORY, .memory = memory};
+}
+
 /* Offsets of members of the kernel's structs, in bytes. */
 struct task_offsets {
     uint32_t pid, tgid, group_leader, thread_pid, signal; /* in struct task_struct */
@@ -111,8 +135,6 @@ struct lowering {
         const struct node *key;
         struct memory memory;
     } held;
-    /* The value of the builtin that is being lowered is not used; its callback reads this first. */
-    bool is_unused;
     bool is_sleepable;         /* the program may sleep */
     struct lower_state *state; /* private to lower*.c */
 };
@@ -140,6 +162,8 @@ struct ir *lower_condition(struct lowering *l, struct node *node);
 void lower_into(struct lowering *l, struct node *node, struct memory to);
 /* As lower_into(), after a conversion to a wider type of the same kind: string[4] to string[64]. */
 void lower_into_type(struct lowering *l, struct node *node, const struct type *type, struct memory to);
+/* The same for a destination that is memory. */
+void lower_to(struct lowering *l, struct node *node, const struct type *type, struct destination *to);
 /* The memory in which an expression that is no scalar is in storage form: its own, which must not be written to, or a
  * temporary. */
 struct memory lower_memory(struct lowering *l, struct node *node);
@@ -188,7 +212,7 @@ enum lower_text {
  * included: text is cut at limit - 1 bytes and that is what was asked for. Without it a text of more than
  * `capacity` bytes fills all of them, without NUL: it counts as truncated. What cannot be read is counted and
  * becomes the text <fault>, in a record by the reader. */
-void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
+void lower_read_string(struct lowering *l, struct destination *to, uint32_t capacity, struct ir *limit,
                        struct ir *address, enum address_space space, unsigned text, struct span span);
 
 /* Maps of the script. Key in memory; NULL element address when missing (a branch is the caller's). */

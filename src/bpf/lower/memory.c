@@ -528,13 +528,13 @@ static void prepare_string(struct lowering *l, const struct string_read *read, b
         ir_store_constant(&l->b, to.base, to.offset + (int32_t)(read->capacity & ~7u), 8, 0);
 }
 
-void lower_read_string(struct lowering *l, struct memory to, uint32_t capacity, struct ir *limit,
-                       struct ir *address, enum address_space space, unsigned text, struct span span)
+void lower_read_string(struct lowering *l, struct destination *destination, uint32_t capacity,
+                       struct ir *limit, struct ir *address, enum address_space space, unsigned text,
+                       struct span span)
 {
     struct ir_builder *b = &l->b;
-    struct string_sink *sink = l->state->string_sink;
-    if (sink && (sink->base != to.base || sink->offset != to.offset))
-        sink = NULL;
+    const struct memory to = destination->memory;
+    struct destination *sink = destination->kind == DESTINATION_RECORD ? destination : NULL;
     space = resolve(l, space);
     bool sleeps = l->is_sleepable && space == SPACE_USER, copies = sleeps && l->options->features->copy_text;
     bool is_padded = text & TEXT_PADDED && !sink;

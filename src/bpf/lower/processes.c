@@ -128,7 +128,7 @@ void lower_test_process(struct lowering *l)
 /* ---- the programs that keep the set ---- */
 
 /* A program that spoor runs once: finds the tracer's namespace among those of a process. */
-static struct ir *lower_locate(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_locate(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const struct task_offsets *at = l->options->filter.task;
@@ -145,7 +145,7 @@ static struct ir *lower_locate(struct lowering *l, struct node *node, struct mem
 }
 
 /* At sched_process_fork(parent, child), which runs in the parent before the child runs. */
-static struct ir *lower_fork(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_fork(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const struct task_offsets *at = l->options->filter.task;
@@ -163,7 +163,7 @@ static struct ir *lower_fork(struct lowering *l, struct node *node, struct memor
 }
 
 /* At sched_process_exit(task), which runs in the task. */
-static struct ir *lower_exit(struct lowering *l, struct node *node, struct memory *into)
+static struct ir *lower_exit(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir_builder *b = &l->b;
     const struct task_offsets *at = l->options->filter.task;

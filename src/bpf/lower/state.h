@@ -93,15 +93,6 @@ struct lowered_variable {
     struct ir *frame; /* VARIABLE_FRAME: its address */
 };
 
-/* A string that goes to its final place in a record: who writes it there can say how long it is. */
-struct string_sink {
-    struct ir *base;
-    int32_t offset;
-    struct action_field *reader; /* it sees what went wrong, if it is told where that is counted; or NULL */
-    struct ir *bytes;            /* the length that struct image_string holds */
-    struct ir_block *block;      /* the block in which that is known */
-};
-
 /* Each part of a program has setup and end of its own: what a later part acquires an earlier one's end does
  * not give back. */
 enum lower_phase { PHASE_GATE, PHASE_PREDICATE, PHASE_BODY, PHASE_COUNT };
@@ -132,7 +123,6 @@ struct lower_state {
     int32_t return_slot;
     /* Offset in scratch memory of the context's address, for sections that do not get the context; -1: they get it. */
     int32_t context_slot;
-    struct string_sink *string_sink;
     const struct map_symbol *named[32]; /* maps that the program names although they are in maps of maps */
     unsigned named_count;
     struct lowered_call *calls; /* the functions of the script that were lowered for this program */
@@ -223,7 +213,7 @@ bool lower_is_stored(const struct node *node); /* FIELD, INDEX or * of a traced 
 struct location lower_location(struct lowering *l, struct node *node);
 struct ir *lower_address_of(struct lowering *l, struct node *node); /* address of the operand of & */
 struct ir *lower_access_scalar(struct lowering *l, struct node *node);
-void lower_access_into(struct lowering *l, struct node *node, struct memory to);
+void lower_access_into(struct lowering *l, struct node *node, struct destination *to);
 
 /* ---- lower/expression.c ---- */
 void lower_branch(struct lowering *l, struct node *node, struct ir_block *yes, struct ir_block *no);

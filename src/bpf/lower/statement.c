@@ -13,10 +13,8 @@ void lower_discard(struct lowering *l, struct node *node)
     if (builtin) {
         const char *comment = l->b.comment;
         l->b.comment = builtin->name;
-        l->is_unused = true;
         if (builtin->lower)
-            builtin->lower(l, node, NULL);
-        l->is_unused = false;
+            builtin->lower(l, node, &(struct destination){.kind = DESTINATION_NOTHING});
         l->b.comment = comment;
     } else if (node->kind == NODE_ASSIGN)
         lower_assign(l, node, false);
