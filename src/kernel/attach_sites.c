@@ -2,7 +2,7 @@
 /* How many sites of uprobes and kprobes are attached, from the cheapest way to the one that always works:
  *
  *   one multi link for all sites                     closes in 30 ms, however many
- *   one event of tracefs for all with one cookie     closes in 100 ms each
+ *   one event of tracefs for all with one cookie     closes in 100 ms each; also for a single kretprobe
  *   one perf event for each site                     closes in 100 ms each, strictly one after the other
  *
  * Cookies go through links to perf events, where the kernel has them; without, sites share an event whatever
@@ -168,6 +168,13 @@ static int sites_by_event(const struct attach_strategy *strategy, const size_t *
 
 /* ---- choosing ---- */
 
+/* Whether an event of tracefs serves a single site better than a perf event of its own: it alone can be told how many calls
+ * are to be followed at once, and left to itself the kernel follows as few as it has CPUs. */
+static bool attach_needs_room(const struct attach_strategy *strategy)
+{
+    return strategy->is_kprobe && strategy->is_return;
+}
+
 struct keyed_site {
     uint64_t cookie;
     size_t site;
@@ -197,14 +204,31 @@ static int sites_sorted(const struct attach_strategy *strategy, bool has_cookie,
     return 0;
 }
 
+/* Attaches the sites of one cookie, under one event of tracefs or one perf event each. *bad: place in order. */
+static int sites_of_cookie(const struct attach_strategy *strategy, const size_t *order, size_t count,
+                           bool has_cookie, size_t *bad)
+{
+    const struct features *features = &strategy->kernel->host.features;
+    const size_t before = strategy->kernel->attachment_count;
+    bool wants_group = count > 1 || attach_needs_room(strategy);
+    *bad = count;
+    if (features->trace_events && (wants_group || !features->probe_pmu)) {
+        int error = sites_by_group(strategy, order, count, has_cookie, bad);
+        /* Where tracefs cannot be used, a return probe with little room is better than none. */
+        if (!error || error == -EINTR || *bad < count || count > 1 || !features->probe_pmu)
+            return error;
+        kernel_detach_from(strategy->kernel, before);
+    }
+    return sites_by_event(strategy, order, count, has_cookie, bad);
+}
+
 static int sites_by_events(const struct attach_strategy *strategy, size_t *bad)
 {
     const struct features *features = &strategy->kernel->host.features;
     /* A program that was loaded for multi links cannot be linked to a perf event. */
     bool has_cookie =
         features->perf_link && features->attach_cookie && !strategy->program->expected_attach_type;
-    bool has_pmu = features->probe_pmu, has_groups = features->trace_events;
-    if (!has_pmu && !has_groups)
+    if (!features->probe_pmu && !features->trace_events)
         return -EOPNOTSUPP;
     struct keyed_site *keyed = NULL;
     size_t *order = NULL;
@@ -213,10 +237,8 @@ static int sites_by_events(const struct attach_strategy *strategy, size_t *bad)
         count = 1;
         while (first + count < strategy->count && keyed[first + count].cookie == keyed[first].cookie)
             count++;
-        size_t at = count;
-        bool use_group = has_groups && (count > 1 || !has_pmu);
-        error = use_group ? sites_by_group(strategy, order + first, count, has_cookie, &at)
-                          : sites_by_event(strategy, order + first, count, has_cookie, &at);
+        size_t at;
+        error = sites_of_cookie(strategy, order + first, count, has_cookie, &at);
         if (error && at < count)
             *bad = order[first + at];
     }

@@ -26,9 +26,9 @@
 #include "kernel/syscalls.h"
 #include "sym/kernel/tracefs.h"
 
-/* Callers of a function that have not returned yet: of more the kernel forgets the return. Left to itself it
- * allows for two a CPU, which as many sleeping readers use up. */
-enum { REMOVE_ATTEMPTS = 50, RETURNS_AT_ONCE = 64 };
+/* Calls of a function that have not returned yet: of more the kernel forgets the return. Left to itself it follows one or two
+ * for each CPU, which as many sleeping readers use up. It takes memory for all of them at once, so many sites get less. */
+enum { REMOVE_ATTEMPTS = 50, RETURNS_MAX = 1024, RETURNS_MIN = 64 };
 static const char event_name[] = "sites";
 
 static const char *trace_events_file(bool is_kprobe)
@@ -133,6 +133,13 @@ int trace_events_hold(struct attachment *attachment)
     return attachment->hold_fds[1] < 0 ? -errno : 0;
 }
 
+/* How many calls of each of so many functions are followed to their return at once. */
+static size_t trace_events_returns(size_t count)
+{
+    size_t share = RETURNS_MAX / count;
+    return share > RETURNS_MIN ? share : RETURNS_MIN;
+}
+
 bool trace_events_stuck(struct kernel *kernel)
 {
     return trace_events_open(kernel) == -EDEADLK;
@@ -161,7 +168,7 @@ int trace_events_make(const struct attach_strategy *strategy, struct attachment 
     for (size_t i = 0; i < count && !error; i++) {
         text_clear(&line);
         if (strategy->is_return && strategy->is_kprobe)
-            text_printf(&line, "r%d:%s/%s ", RETURNS_AT_ONCE, group, event_name);
+            text_printf(&line, "r%zu:%s/%s ", trace_events_returns(count), group, event_name);
         else
             text_printf(&line, "%c:%s/%s ", strategy->is_return ? 'r' : 'p', group, event_name);
         strategy->spec(strategy, order[i], &line);
