@@ -36,11 +36,17 @@ void lower_enter_function(struct lowering *l, struct lower_function *function, c
     }
 }
 
+enum { FRAMES_MAX = 8 };
+
+bool lower_has_frame(const struct lowering *l)
+{
+    return l->state->current->depth + 1 < FRAMES_MAX;
+}
+
 bool lower_is_too_deep(struct lowering *l)
 {
-    enum { FRAMES_MAX = 8 };
     struct lower_state *s = l->state;
-    if (s->current->depth + 1 < FRAMES_MAX)
+    if (lower_has_frame(l))
         return false;
     if (s->is_too_deep)
         return true;

@@ -5,7 +5,7 @@
  *
  * In some types of programs the kernel does not give the context to such functions. Their sections read it at its address,
  * which is in scratch memory, by helpers; and those that must hand it to a helper are ordinary functions, which at least
- * are short.
+ * are short. Most of those take stacks: what is then done with the frames is a function that needs no context (stack.c).
  *
  * In most respects a section is a program of its own, with setup and ends. It takes the context, if it needs it,
  * and nothing else; variables are in scratch memory, which each section looks up. Its result says how it was left.
@@ -80,11 +80,10 @@ bool lower_is_divided(const struct lowering *l)
     return !function || weigh(function->subprogram->body) > s->section_size;
 }
 
-static struct lower_section *begin_section(struct lowering *l)
+struct lower_section *lower_begin_apart(struct lowering *l, const char *name)
 {
     struct lower_state *s = l->state;
     struct lower_section *section = arena_new(s->temporary, struct lower_section);
-    const struct lower_function *function = lower_enclosing(l);
     section->main = s->main;
     section->leave = s->leave[PHASE_BODY];
     section->leave_early = s->leave_early;
@@ -94,10 +93,9 @@ static struct lower_section *begin_section(struct lowering *l)
     section->outer = s->section;
     section->result = -1;
     section->function.caller = s->current;
-    section->function.subprogram = function ? function->subprogram : NULL;
     section->function.result_slot = section->function.returned_slot = -1;
     s->current = NULL; /* it is not inside of another function */
-    lower_enter_function(l, &section->function, "section", 1);
+    lower_enter_function(l, &section->function, name, 1);
     s->main = &section->function;
     s->main->depth = section->function.caller->depth + 1;
     s->main->setup = l->b.block;
@@ -108,6 +106,32 @@ static struct lower_section *begin_section(struct lowering *l)
     s->return_slot = -1;
     s->section = section;
     ir_enter(&l->b, s->main->start);
+    return section;
+}
+
+struct ir_function *lower_end_apart(struct lowering *l, struct lower_section *section, int64_t leaves)
+{
+    struct lower_state *s = l->state;
+    lower_finish_function(l, &section->function);
+    ir_place(&l->b, s->leave_early);
+    ir_return(&l->b, ir_constant(&l->b, leaves));
+    s->main = section->main;
+    s->current = section->function.caller;
+    s->leave[PHASE_BODY] = section->leave;
+    s->leave_early = section->leave_early;
+    s->stop = section->stop;
+    s->statement = section->statement;
+    s->return_slot = section->return_slot;
+    s->section = section->outer;
+    l->b = section->function.saved;
+    return section->function.function;
+}
+
+static struct lower_section *begin_section(struct lowering *l)
+{
+    const struct lower_function *function = lower_enclosing(l);
+    struct lower_section *section = lower_begin_apart(l, "section");
+    section->function.subprogram = function ? function->subprogram : NULL;
     return section;
 }
 
@@ -155,27 +179,14 @@ static void pass_on(struct lowering *l, const struct lower_section *section, str
 
 static void end_section(struct lowering *l, struct lower_section *section)
 {
-    struct lower_state *s = l->state;
     struct ir_builder *b = &l->b;
-    struct ir_function *function = section->function.function;
     if (!ir_ended(b))
         ir_return(b, ir_constant(b, 0));
-    lower_finish_function(l, &section->function);
-    ir_place(b, s->leave_early);
-    ir_return(b, ir_constant(b, SECTION_LEAVES));
+    struct ir_function *function = lower_end_apart(l, section, SECTION_LEAVES);
     function->parameters = function->context != NULL;
     function->is_global =
         !function->context || btf_can_pass_context(l->options->features, l->context->program_type,
                                                    l->context->expected_attach_type);
-    s->main = section->main;
-    s->current = section->function.caller;
-    s->leave[PHASE_BODY] = section->leave;
-    s->leave_early = section->leave_early;
-    s->stop = section->stop;
-    s->statement = section->statement;
-    s->return_slot = section->return_slot;
-    s->section = section->outer;
-    *b = section->function.saved;
     struct ir *argument = function->parameters ? lower_shared_value(l, SHARED_CTX) : NULL;
     pass_on(l, section, ir_call_local(b, function, function->parameters, argument));
 }

@@ -123,58 +123,46 @@ static struct ir *own_bytes(struct lowering *l, struct memory list)
     return ir_read(b, skip);
 }
 
-/* Removes the frames of tracing glue, and leaves no more than the script wants. Returns the bytes of the others,
- * and where they are in *list. */
-static struct ir *without_own(struct lowering *l, struct memory *list, uint32_t most, struct ir *bytes,
-                              struct ir_block *none)
+/* A stack that was taken: its frames lie behind a struct image_stack, or behind that and its caller. */
+struct taken_stack {
+    struct memory record;
+    struct ir *bytes, *kind; /* of the record; the caller is not among the bytes */
+    uint32_t cut; /* tracing glue is removed, and then no more frames are kept; 0: they are as they are */
+    bool has_caller, is_unwound;
+};
+
+static struct memory frames_of(struct memory record)
+{
+    return (struct memory){record.base, record.offset + (int32_t)sizeof(struct image_stack)};
+}
+
+/* Removes the frames of tracing glue, and leaves no more than the script wants. */
+static void remove_own(struct lowering *l, struct taken_stack *stack, struct ir_block *none)
 {
     struct ir_builder *b = &l->b;
     uint32_t size = ir_variable(b);
-    struct ir *skip = own_bytes(l, *list);
-    bytes = ir_binary(b, IR_SUB, bytes, skip);
+    struct ir *skip = own_bytes(l, frames_of(stack->record));
+    struct ir *bytes = ir_binary(b, IR_SUB, stack->bytes, skip);
     ir_jump_unless(b, ir_binary_constant(b, IR_SGT, bytes, 0), none);
     ir_write(b, size, bytes);
-    struct ir_if cut = ir_if(b, ir_binary_constant(b, IR_UGT, bytes, 8 * (int64_t)most));
-    ir_write(b, size, ir_constant(b, 8 * (int64_t)most));
+    struct ir_if cut = ir_if(b, ir_binary_constant(b, IR_UGT, bytes, 8 * (int64_t)stack->cut));
+    ir_write(b, size, ir_constant(b, 8 * (int64_t)stack->cut));
     ir_end_if(b, &cut);
-    list->base = ir_binary(b, IR_ADD, list->base, skip);
-    return ir_read(b, size);
+    stack->record.base = ir_binary(b, IR_ADD, stack->record.base, skip);
+    stack->bytes = ir_read(b, size);
 }
 
-struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t frames, struct span span)
+/* Stores a stack, of more than 0 bytes. Returns its id. */
+static struct ir *store_stack(struct lowering *l, struct taken_stack stack, struct span span)
 {
     struct ir_builder *b = &l->b;
-    bool user = method != STACK_OF_KERNEL;
-    uint32_t most = frames && frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX, map = stack_map(l);
-    /* The reader removes them from a stack that is as long as it can be. */
-    bool drops_own =
-        !user && most < STACK_FRAMES_MAX && l->options->tracing_glue_ranges && has_tracing_glue(l);
-    /* Before Linux 5.18 frames that are skipped count as returned. */
-    uint32_t asked = most + (drops_own ? OWN_MAX + (uint32_t)own_frames(l) : 0);
-    bool has_caller =
-        method == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64;
-    struct memory record =
-        lower_scratch(l, sizeof(struct image_stack) + 8 + 8 * (STACK_FRAMES_MAX + OWN_MAX), false);
-    struct memory list = {.base = record.base, .offset = record.offset + (int32_t)sizeof(struct image_stack)};
-    struct memory walked = {.base = list.base, .offset = list.offset + (has_caller ? 8 : 0)};
-    uint32_t id = ir_variable(b);
+    uint32_t id = ir_variable(b), map = stack_map(l);
     struct ir_block *end = ir_label(b), *none = ir_label_unlikely(b);
-    struct ir *bytes, *kind = ir_constant(b, has_caller ? most : 0);
-    if (method == STACK_UNWOUND)
-        bytes = lower_unwind(l, walked, most, span, none, &kind);
-    else
-        bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, walked),
-                        ir_constant(b, 8 * asked), ir_constant(b, user ? BPF_F_USER_STACK : own_frames(l)));
-    ir_jump_unless(b, ir_binary_constant(b, IR_SGT, bytes, 0), none);
-    if (has_caller)
-        read_caller(l, list);
-    if (drops_own) {
-        bytes = without_own(l, &list, most, bytes, none);
-        record =
-            (struct memory){.base = list.base, .offset = list.offset - (int32_t)sizeof(struct image_stack)};
-    }
-    struct ir *seed = method == STACK_UNWOUND ? ir_binary(b, IR_XOR, bytes, kind) : bytes;
-    struct ir *hash = hash_frames(l, list, bytes, seed, has_caller);
+    if (stack.cut)
+        remove_own(l, &stack, none);
+    const struct memory record = stack.record;
+    struct ir *seed = stack.is_unwound ? ir_binary(b, IR_XOR, stack.bytes, stack.kind) : stack.bytes;
+    struct ir *hash = hash_frames(l, frames_of(record), stack.bytes, seed, stack.has_caller);
     struct memory key = lower_temporary(l, 8, false);
     ir_store(b, key.base, key.offset, 8, hash);
     ir_write(b, id, hash);
@@ -182,8 +170,8 @@ struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t fr
     struct ir_block *fresh = lower_unlikely(l, ir_binary_constant(b, IR_EQ, known, 0));
     ir_jump(b, end);
     ir_place(b, fresh);
-    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, bytes);
-    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, kind);
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, stack.bytes);
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, stack.kind);
     struct ir *result = ir_call(b, BPF_FUNC_map_update_elem, 4, ir_map(b, map), lower_address(l, key),
                                 lower_address(l, record), ir_constant(b, BPF_NOEXIST));
     /* -EEXIST: another CPU was first. */
@@ -191,6 +179,172 @@ struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t fr
     ir_jump_if(b, ir_binary_constant(b, IR_EQ, ir_extend(b, result, 4, true), -17), end);
     /* The stack's id stays different from others, and the stack is shown if it can be stored when it comes again. */
     lower_runtime_error(l, RUNTIME_ERROR_STACK, span, -1, "map_update_elem");
+    ir_jump(b, end);
+    ir_place(b, none);
+    ir_write(b, id, ir_constant(b, 0));
+    ir_place(b, end);
+    return ir_read(b, id);
+}
+
+/* ---- one function for several stacks ---- */
+
+enum {
+    OWN_FRAMES_MAX = 2 + 8, /* see own_frames() */
+    RECORD_BYTES = (int)sizeof(struct image_stack) + 8 + 8 * (STACK_FRAMES_MAX + OWN_MAX + OWN_FRAMES_MAX),
+};
+
+/* A function that stores a stack. In a block that is divided the verifier looks at it on its own, and so only once: it finds
+ * the record in scratch memory, at a place that nothing else has. Elsewhere it is handed the record's address. */
+struct stack_function {
+    struct taken_stack of; /* the sort of stacks */
+    struct ir_function *function;
+    int32_t offset; /* of the record in scratch memory; -1: its address is the parameter */
+    struct stack_function *next;
+};
+
+static bool is_stored_alike(const struct taken_stack *x, const struct taken_stack *y)
+{
+    return x->cut == y->cut && x->has_caller == y->has_caller && x->is_unwound == y->is_unwound;
+}
+
+/* What is known of a stack before it is taken. */
+static struct taken_stack sort_of(const struct lowering *l, enum stack_method method, uint32_t most)
+{
+    return (struct taken_stack){
+        /* The reader removes tracing glue from a stack that is as long as it can be. */
+        .cut = method == STACK_OF_KERNEL && most < STACK_FRAMES_MAX && l->options->tracing_glue_ranges &&
+                       has_tracing_glue(l)
+                   ? most
+                   : 0,
+        .has_caller =
+            method == STACK_OF_USER && l->context->is_entry && most > 1 && machine_here() == MACHINE_X86_64,
+        .is_unwound = method == STACK_UNWOUND,
+    };
+}
+
+static uint32_t frames_most(uint32_t frames)
+{
+    return frames && frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX;
+}
+
+struct stack_count {
+    const struct lowering *l;
+    struct taken_stack of;
+    unsigned count;
+};
+
+static bool visit_stack(struct node *node, void *state)
+{
+    struct stack_count *count = state;
+    if (lower_builtin(node) && node->type &&
+        (node->type->kind == TYPE_KSTACK || node->type->kind == TYPE_USTACK)) {
+        const enum stack_method method = node->type->kind == TYPE_USTACK ? STACK_OF_USER : STACK_OF_KERNEL;
+        const struct taken_stack sort = sort_of(count->l, method, frames_most(node->type->stack_frames));
+        count->count += is_stored_alike(&sort, &count->of);
+    }
+    /* What is unrolled is lowered as often as it runs. */
+    if (node->kind == NODE_UNROLL) {
+        const unsigned before = count->count;
+        node_walk(node->loop.body, visit_stack, state);
+        count->count += count->count - before;
+        return false;
+    }
+    return count->count < 2;
+}
+
+/* Whether the block takes stacks of a sort at several places. */
+static bool takes_several(const struct lowering *l, const struct taken_stack *sort)
+{
+    struct stack_count count = {.l = l, .of = *sort};
+    const struct check_unit *unit = l->state->unit;
+    node_walk(unit->body, visit_stack, &count);
+    for (const struct subprogram *called = unit->subprograms; called; called = called->next)
+        node_walk(called->body, visit_stack, &count);
+    return count.count > 1;
+}
+
+static struct stack_function *make_function(struct lowering *l, const struct taken_stack *sort)
+{
+    struct ir_builder *b = &l->b;
+    struct stack_function *made = arena_new(l->state->temporary, struct stack_function);
+    const bool is_global = l->state->section_size;
+    *made = (struct stack_function){.of = *sort, .offset = -1, .next = l->state->stacks};
+    if (is_global)
+        made->offset = lower_scratch(l, RECORD_BYTES, true).offset;
+    struct lower_section *apart = lower_begin_apart(l, "store_stack");
+    struct taken_stack stack = *sort;
+    if (is_global)
+        stack.record = (struct memory){lower_shared_value(l, SHARED_SCRATCH), made->offset};
+    else
+        stack.record = (struct memory){ir_parameter(b, 0), 0};
+    stack.bytes = ir_load(b, stack.record.base,
+                          stack.record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, false);
+    stack.kind = ir_load(b, stack.record.base,
+                         stack.record.offset + (int32_t)offsetof(struct image_stack, kind), 4, false);
+    /* The verifier does not know what the caller knows of the number. */
+    const int64_t most =
+        8 * (int64_t)(sort->cut ? sort->cut + OWN_MAX + OWN_FRAMES_MAX : (uint32_t)STACK_FRAMES_MAX);
+    struct ir_block *bad = ir_label_unlikely(b);
+    ir_jump_if(b, ir_binary_constant(b, IR_UGT, stack.bytes, most), bad);
+    /* Where several places share a counter, the place is the block. */
+    ir_return(b, store_stack(l, stack, l->state->unit->body->span));
+    ir_place(b, bad);
+    ir_return(b, ir_constant(b, 0));
+    made->function = lower_end_apart(l, apart, 0);
+    made->function->is_global = is_global;
+    if (is_global)
+        made->function->parameters = 0;
+    return l->state->stacks = made;
+}
+
+/* The function that stores stacks of a sort; NULL: they are stored where they are taken. */
+static const struct stack_function *find_function(struct lowering *l, const struct taken_stack *sort)
+{
+    const struct lower_state *s = l->state;
+    if (s->phase != PHASE_BODY || s->avoid_stack || !lower_has_frame(l))
+        return NULL;
+    for (const struct stack_function *known = s->stacks; known; known = known->next)
+        if (is_stored_alike(&known->of, sort))
+            return known;
+    return takes_several(l, sort) ? make_function(l, sort) : NULL;
+}
+
+static struct ir *store_by(struct lowering *l, const struct stack_function *by,
+                           const struct taken_stack *stack)
+{
+    struct ir_builder *b = &l->b;
+    const struct memory record = stack->record;
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, stack->bytes);
+    ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, stack->kind);
+    return by->offset < 0 ? ir_call_local(b, by->function, 1, lower_address(l, record))
+                          : ir_call_local(b, by->function, 0);
+}
+
+struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t frames, struct span span)
+{
+    struct ir_builder *b = &l->b;
+    const uint32_t most = frames_most(frames);
+    struct taken_stack stack = sort_of(l, method, most);
+    const struct stack_function *by = find_function(l, &stack);
+    stack.record = by && by->offset >= 0 ? (struct memory){lower_shared_value(l, SHARED_SCRATCH), by->offset}
+                                         : lower_scratch(l, RECORD_BYTES, false);
+    stack.kind = ir_constant(b, stack.has_caller ? most : 0);
+    const struct memory list = frames_of(stack.record);
+    const struct memory walked = {list.base, list.offset + (stack.has_caller ? 8 : 0)};
+    uint32_t id = ir_variable(b);
+    struct ir_block *end = ir_label(b), *none = ir_label_unlikely(b);
+    /* Before Linux 5.18 frames that are skipped count as returned. */
+    const uint32_t asked = most + (stack.cut ? OWN_MAX + (uint32_t)own_frames(l) : 0);
+    if (method == STACK_UNWOUND)
+        stack.bytes = lower_unwind(l, walked, most, span, none, &stack.kind);
+    else
+        stack.bytes = ir_call(b, BPF_FUNC_get_stack, 4, lower_ctx(l), lower_address(l, walked),
+                              ir_constant(b, 8 * asked),
+                              ir_constant(b, method == STACK_OF_USER ? BPF_F_USER_STACK : own_frames(l)));
+    ir_jump_unless(b, ir_binary_constant(b, IR_SGT, stack.bytes, 0), none);
+    if (stack.has_caller)
+        read_caller(l, list);
+    ir_write(b, id, by ? store_by(l, by, &stack) : store_stack(l, stack, span));
     ir_jump(b, end);
     ir_place(b, none);
     ir_write(b, id, ir_constant(b, 0));

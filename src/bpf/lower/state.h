@@ -125,7 +125,8 @@ struct lower_state {
     int32_t context_slot;
     const struct map_symbol *named[32]; /* maps that the program names although they are in maps of maps */
     unsigned named_count;
-    struct lowered_call *calls; /* the functions of the script that were lowered for this program */
+    struct lowered_call *calls;    /* the functions of the script that were lowered for this program */
+    struct stack_function *stacks; /* the functions that store stacks */
     struct value_cache times, rings;
     struct ir *stop;    /* the stop flag as it was read: 0 where the program goes on; or NULL */
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
@@ -150,7 +151,9 @@ int lower_runtime_error_index(struct lowering *l, enum runtime_error_kind kind, 
                               const char *helper);
 void lower_enter_function(struct lowering *l, struct lower_function *function, const char *name,
                           uint8_t parameters);
-/* Whether the kernel has no frame for one more function inside of the current one. Then that was reported. */
+/* Whether the kernel has a frame for one more function inside of the current one. */
+bool lower_has_frame(const struct lowering *l);
+/* Whether it has none. Then that was reported. */
 bool lower_is_too_deep(struct lowering *l);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
 /* Stores the address of the context for sections that do not get it. */
@@ -267,6 +270,10 @@ void lower_one_of_many(struct lowering *l, struct node *node);
 uint32_t lower_section_size(const struct check_unit *unit, bool is_small);
 /* Whether the statements here belong into sections. */
 bool lower_is_divided(const struct lowering *l);
+/* A function that is in no other one, between these two: what is shared is shared within it. It has one parameter. Where it
+ * finds no scratch memory it returns `leaves`. */
+struct lower_section *lower_begin_apart(struct lowering *l, const char *name);
+struct ir_function *lower_end_apart(struct lowering *l, struct lower_section *section, int64_t leaves);
 void lower_in_sections(struct lowering *l, const struct node_list *list);
 void lower_return_from_section(struct lowering *l, struct ir *result); /* of a function of the script */
 void lower_leave_iteration_from_section(struct lowering *l, bool is_break);
