@@ -336,6 +336,20 @@ void type_difference(struct text *out, const struct type *a, const struct type *
 {
     while (a && b && a->kind == b->kind && (a->kind == TYPE_POINTER || a->kind == TYPE_ARRAY))
         a = a->target, b = b->target;
+    for (uint32_t i = 0;
+         a && b && a->kind == TYPE_TUPLE && b->kind == TYPE_TUPLE && i < a->count && i < b->count; i++)
+        if (!type_equal(a->fields[i].type, b->fields[i].type)) {
+            type_difference(out, a->fields[i].type, b->fields[i].type);
+            return;
+        }
+    if (a && b && a->kind == b->kind && (a->kind == TYPE_KSTACK || a->kind == TYPE_USTACK)) {
+        if (a->stack_frames != b->stack_frames)
+            text_printf(out, "one stack has at most %u frames, the other %u", a->stack_frames,
+                        b->stack_frames);
+        else if (a->stack_mode != b->stack_mode)
+            text_add(out, "the stacks have two modes");
+        return;
+    }
     if (!a || !b || a->kind != TYPE_STRUCT || b->kind != TYPE_STRUCT || !same_text(a->name, b->name))
         return;
     const struct field *member = a->size == b->size ? other_member(a, b) : NULL;

@@ -87,14 +87,14 @@ static bool is_number_of_pointers(const struct type *old, const struct type *poi
            pointer->space != SPACE_NONE;
 }
 
-/* Adds a hint about where a variable or map got the type that a value does not fit, and how the two differ if both
- * print alike. */
-static void hint_mismatch(struct checker *checker, const char *name, struct span span,
+/* Adds a hint about where a variable or map got the type that a value does not fit ("@m got its type"), and how the two
+ * differ if both print alike. */
+static void hint_mismatch(struct checker *checker, const char *name, const char *got, struct span span,
                           const struct type *type, const struct type *old)
 {
     struct text difference = {0};
     type_difference(&difference, type, old);
-    check_hint(checker, "%s got its type at %s%s%s", name, check_where(checker, span),
+    check_hint(checker, "%s %s at %s%s%s", name, got, check_where(checker, span),
                difference.length ? "; " : "", text_string(&difference));
     text_free(&difference);
 }
@@ -282,7 +282,7 @@ static void variable_store(struct checker *checker, struct node *node, struct sc
         checker, node->span,
         "Type mismatch for %s: trying to assign value of type '%s' when variable already has a type '%s'",
         variable->name, type_text(checker->arena, value->type), type_text(checker->arena, variable->type));
-    hint_mismatch(checker, variable->name, variable->span, value->type, variable->type);
+    hint_mismatch(checker, variable->name, "got its type", variable->span, value->type, variable->type);
 }
 
 void check_let(struct checker *checker, struct node *node)
@@ -434,8 +434,8 @@ static bool map_key_join(struct checker *checker, struct map_state *map, struct 
         checker, key->span,
         "Argument mismatch for %s: trying to access with arguments: '%s' when map expects arguments: '%s'",
         map->symbol.name, type_text(checker->arena, key->type), type_text(checker->arena, map->symbol.key));
-    check_hint(checker, "%s was first used at %s", map->symbol.name,
-               check_where(checker, map->symbol.key_span));
+    hint_mismatch(checker, map->symbol.name, "was first used", map->symbol.key_span, key->type,
+                  map->symbol.key);
     return false;
 }
 
@@ -581,7 +581,7 @@ static void map_store(struct checker *checker, struct node *node, struct map_sta
             checker, node->span,
             "Type mismatch for %s: trying to assign value of type '%s' when map already has a type '%s'",
             symbol->name, type_text(checker->arena, value->type), type_text(checker->arena, symbol->value));
-    hint_mismatch(checker, symbol->name, symbol->value_span, value->type, symbol->value);
+    hint_mismatch(checker, symbol->name, "got its type", symbol->value_span, value->type, symbol->value);
 }
 
 /* ---- assignments ---- */
