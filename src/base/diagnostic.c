@@ -281,35 +281,53 @@ void diagnostics_render(struct text *out, const struct diagnostics *diagnostics,
             diagnostic_render(out, &diagnostics->items[i], colour);
 }
 
+enum { COMPARED_MAX = 64 };
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Returns how many steps lead from one name to another, of n and m letters: a letter more, less or in the place of
+ * another, or two neighbours exchanged, as long as nothing else happens to them. More than `limit`: any such number. */
+static unsigned distance(const char *name, size_t n, const char *other, size_t m, unsigned limit)
+{
+    unsigned rows[3][COMPARED_MAX + 1]; /* the distances between beginnings: this row, and the two above it */
+    unsigned least_above = 0;
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        unsigned *row = rows[i % 3], least = row[0] = (unsigned)i;
+        const unsigned *above = rows[(i + 2) % 3], *exchanged = rows[(i + 1) % 3];
+        for (size_t j = 1; j <= m; j++) {
+            row[j] = smaller(above[j - 1] + (name[i - 1] != other[j - 1]), smaller(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && name[i - 1] == other[j - 2] && name[i - 2] == other[j - 1])
+                row[j] = smaller(row[j], exchanged[j - 2] + 1);
+            least = smaller(least, row[j]);
+        }
+        if (least > limit && least_above > limit) /* the distance never gets smaller */
+            return limit + 1;
+        least_above = least;
+    }
+    return rows[n % 3][m];
+}
+
 void nearest_offer(struct nearest *nearest, const char *candidate)
 {
-    enum { QUOTED_MAX = 64 };
-    size_t n = strlen(nearest->name), m = strlen(candidate);
+    const size_t n = strlen(nearest->name), m = strlen(candidate);
+    /* Of equally near candidates the first stays, unless a later one is as long as the name: letters are mistaken for
+     * others, or come too early, more often than they are missing. */
+    const bool yields = nearest->best && m == n && strlen(nearest->best) != n;
     unsigned limit = n < 4 ? 1 : (unsigned)n / 3;
     if (nearest->best && !nearest->distance)
         return;
     if (nearest->best)
-        limit = nearest->distance - 1; /* of equally near candidates the first stays */
-    if (n == 0 || n > QUOTED_MAX || m > QUOTED_MAX || (n > m ? n - m : m - n) > limit)
+        limit = nearest->distance - !yields;
+    if (n == 0 || n > COMPARED_MAX || m > COMPARED_MAX || (n > m ? n - m : m - n) > limit)
         return;
-    unsigned row[QUOTED_MAX + 1];
-    for (size_t j = 0; j <= m; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; i <= n; i++) {
-        unsigned diagonal = row[0], least = row[0] = (unsigned)i;
-        for (size_t j = 1; j <= m; j++) {
-            unsigned replace = diagonal + (nearest->name[i - 1] != candidate[j - 1]);
-            diagonal = row[j];
-            unsigned shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = replace < shorter ? replace : shorter;
-            if (row[j] < least)
-                least = row[j];
-        }
-        if (least > limit) /* the distance never gets smaller */
-            return;
-    }
-    if (row[m] <= limit) {
-        nearest->best = candidate;
-        nearest->distance = row[m];
-    }
+    const unsigned steps = distance(nearest->name, n, candidate, m, limit);
+    if (steps > limit)
+        return;
+    nearest->best = candidate;
+    nearest->distance = steps;
 }

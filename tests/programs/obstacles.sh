@@ -56,7 +56,6 @@ uprobe|-q -e 'uprobe:X:main { exit(); }'
 usdt|-q -e 'usdt:X:* { exit(); }'
 list of probes|-l 'uprobe:X:*'
 places of probes|list -l X
-what keeps it from working|doctor X
 import|--check -e 'import "X"; begin { }'
 header|--check -e '#include "X"'
 output in a directory of all|-q -o shared/X -e 'begin { exit(); }'

@@ -87,9 +87,41 @@ static void a_long_line_is_cut(void **state)
     }
 }
 
+static void the_nearest_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *candidates[4], *best; /* NULL: none is near enough */
+        unsigned distance;
+    } table[] = {
+        {"printf", {"print", "printf"}, "printf", 0},
+        {"prinft", {"print", "printf", "sprint"}, "printf", 1}, /* exchanged neighbours are one step */
+        {"pdi", {"tid", "pid"}, "pid", 1},
+        {"ca", {"abc", "ac"}, "ac", 1},
+        {"brown", {"borwn", "crown"}, "borwn", 1}, /* equally near and equally long: the first */
+        {"coutn", {"count", "counts"}, "count", 1},
+        {"abcd", {"badc"}, NULL, 0}, /* two steps are too many for four letters */
+        {"abcdef", {"badcef"}, "badcef", 2},
+        {"abcdef", {"fedcba"}, NULL, 0},
+        {"", {"a"}, NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct nearest nearest = {.name = table[i].name};
+        for (size_t k = 0; k < 4 && table[i].candidates[k]; k++)
+            nearest_offer(&nearest, table[i].candidates[k]);
+        if (!table[i].best) {
+            assert_null(nearest.best);
+            continue;
+        }
+        assert_string_equal(nearest.best, table[i].best);
+        assert_int_equal(nearest.distance, table[i].distance);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_nearest_name),
         cmocka_unit_test(a_hint_belongs_to_the_latest_report),
         cmocka_unit_test(a_flood_is_cut),
         cmocka_unit_test(a_long_line_is_cut),

@@ -74,6 +74,10 @@ static bool suggest_name(struct checker *checker, const char *name, unsigned fla
     if (!check_takes_hint(checker))
         return true; /* a hint would be dropped: no other one is needed either */
     builtin_suggest(checker->builtins, &nearest, flags);
+    /* A mistyped statement of one word looks like a name. */
+    static const char *const statements[] = {"return", "break", "continue"};
+    for (size_t i = 0; flags == BUILTIN_BARE && i < sizeof statements / sizeof *statements; i++)
+        nearest_offer(&nearest, statements[i]);
     if (nearest.best)
         check_hint(checker, "did you mean '%s%s'?", nearest.best, flags == BUILTIN_CALL ? "()" : "");
     return nearest.best;
