@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/terminal.h"
 #include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "reader/find.h"
@@ -241,10 +243,17 @@ static bool parse(struct arguments *arguments, int argc, char **argv, int *statu
         return false;
     arguments->recording.follow = report->follow;
     report->has_width = command_line_has(&given, "--width");
-    if (report->slowest && next < given.count && access(given.words[next], F_OK))
-        report->type = given.words[next++];
-    if (next < given.count && !arguments->file)
-        arguments->file = given.words[next++];
+    /* FILE and TYPE in any order: what is a file is the recording. */
+    for (int words = given.count < 2 ? given.count : 2; next < words; next++) {
+        const bool is_type =
+            report->slowest && !report->type && (arguments->file || access(given.words[next], F_OK) != 0);
+        if (is_type)
+            report->type = given.words[next];
+        else if (!arguments->file)
+            arguments->file = given.words[next];
+        else
+            break;
+    }
     *status =
         next < given.count
             ? command_line_fail(&report_line, "one recording at a time; what is '%s'", given.words[next])
@@ -282,10 +291,52 @@ static int check_lcore(const struct report *report, struct text *why)
     return -EINVAL;
 }
 
+/* Writes what is shown, for who reads it on a terminal: the recording, its program, and what times count from. */
+static void write_head(struct report *report)
+{
+    const struct report_options *options = report->options;
+    const struct recording_model *model = recording_model(report->recording);
+    const uint64_t realtime = recording_realtime(report->recording);
+    const uint64_t start = recording_start(report->recording) + realtime;
+    const time_t seconds = (time_t)(start / NSEC_PER_SEC);
+    struct tm local;
+    char day[32] = "";
+    if (options->json || options->format || report->output.path || !isatty(STDOUT_FILENO))
+        return;
+    if (realtime && localtime_r(&seconds, &local))
+        strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &local);
+    terminal_print(&report->out, "%s: %s", recording_path(report->recording),
+                   model->command[0] ? model->command : model->name);
+    if (model->pid)
+        text_printf(&report->out, ", process %" PRIu32, model->pid);
+    if (day[0])
+        text_printf(&report->out, ", from %s.%06" PRIu64 " on", day, start % NSEC_PER_SEC / NSEC_PER_USEC);
+    text_add(&report->out, options->stats ? "\n\n" : "; times in microseconds since its beginning\n\n");
+}
+
 static unsigned terminal_width(void)
 {
     struct winsize size;
     return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
+/* Writes what is wanted, and then reports what is missing in it. Returns the exit status. */
+static int show(struct report *report)
+{
+    const struct report_options *options = report->options;
+    int status = options->stats     ? report_stats(report)
+                 : options->slowest ? report_slowest(report)
+                 : options->format  ? report_export(report)
+                                    : report_list(report);
+    report_flush(report, true);
+    status |= output_close(&report->output, status == 0);
+    if (!status)
+        report_exported(report);
+    print_counts(report);
+    report_unread(report);
+    if (!status)
+        status = report_explain_nothing(report);
+    return report->has_failed ? 1 : status;
 }
 
 static int command_report(int argc, char **argv)
@@ -317,7 +368,8 @@ static int command_report(int argc, char **argv)
         recordings_fail(&why, error);
         goto out;
     }
-    if (output_open(&report.output, arguments.report.output,
+    if (report_check_filters(&report) ||
+        output_open(&report.output, arguments.report.output,
                     arguments.report.format && arguments.report.format->is_directory))
         goto out;
     if (report.output.path && !arguments.report.has_width)
@@ -325,18 +377,10 @@ static int command_report(int argc, char **argv)
     const bool writes_events = !arguments.report.stats && !arguments.report.slowest;
     report.shows_progress =
         isatty(STDERR_FILENO) && !(writes_events && isatty(STDOUT_FILENO) && !report.output.path);
+    write_head(&report);
     stop_on_signals(&report_stop);
     signal(SIGPIPE, SIG_IGN);
-    status = arguments.report.stats     ? report_stats(&report)
-             : arguments.report.slowest ? report_slowest(&report)
-             : arguments.report.format  ? report_export(&report)
-                                        : report_list(&report);
-    report_flush(&report, true);
-    status |= output_close(&report.output, status == 0);
-    print_counts(&report);
-    report_unread(&report);
-    if (report.has_failed)
-        status = 1;
+    status = show(&report);
 out:
     objects_free(report.objects);
     recording_close(report.recording);

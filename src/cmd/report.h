@@ -32,6 +32,7 @@ struct report {
     struct objects *objects;
     struct text out;
     struct output output;
+    uint64_t shown;  /* how many events passed the filters */
     bool is_closed;  /* it takes no more output */
     bool has_failed; /* for a reason that was reported */
     bool shows_progress;
@@ -52,8 +53,14 @@ int report_names(struct report *report, pid_t pid, struct text *why);
 int report_stats(struct report *report); /* returns the exit status, as those below do */
 /* If a part of the recording could not be read, reports it, and the report has failed. */
 void report_unread(struct report *report);
+/* report_nothing.c: report filters that mean nothing in the recording; and, at the end, why nothing was shown. Return
+ * the exit status. */
+int report_check_filters(const struct report *report);
+int report_explain_nothing(const struct report *report);
 int report_slowest(struct report *report);
 int report_export(struct report *report);
+/* After an export to a file that is whole: reports what was written, and what opens it. */
+void report_exported(const struct report *report);
 int report_list(struct report *report);
 extern volatile int report_stop; /* set by Ctrl-C */
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor report --export`: the events that a listing would show, for other tools. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "cmd/report.h"
@@ -33,10 +35,28 @@ static int export_events(struct report *report, struct export *export, struct fi
         }
         event.lost = *missing;
         *missing = 0;
+        report->shown++;
         got = export_event(export, &event, &step);
     }
     free(lost);
     return got;
+}
+
+void report_exported(const struct report *report)
+{
+    const char *path = report->output.path;
+    struct text opens = {0};
+    if (!report->options->format || !path)
+        return;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    terminal_print(&opens, report->options->format->opens, path, path);
+#pragma GCC diagnostic pop
+    command_print(stderr, "NOTE: %s has %" PRIu64 " event%s: ", path, report->shown,
+                  report->shown == 1 ? "" : "s");
+    command_write(stderr, text_string(&opens));
+    command_write(stderr, "\n");
+    text_free(&opens);
 }
 
 int report_export(struct report *report)

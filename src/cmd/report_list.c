@@ -27,6 +27,7 @@ static void print_event(struct listing *listing, struct recording_event *event,
     struct report *report = listing->report;
     event->lost = listing->lost;
     listing->lost = 0;
+    report->shown++;
     if (report->options->json)
         event_json(&report->out, report->recording, event, step, !listing->has_entries);
     else

@@ -179,7 +179,8 @@ int report_slowest(struct report *report)
     int got = stories_make(&stories, (size_t)report->options->slowest, (int16_t)type);
     if (!got)
         got = collect(report, &stories);
-    if (!got && !stories.count)
+    report->shown = stories.count;
+    if (!got && !stories.count && recording_counts(report->recording).events)
         fputs("NOTE: no object both begins and goes on in this recording\n", stderr);
     if (!got)
         got = reopen(report);

@@ -190,8 +190,10 @@ static int gather(struct report *report, struct filter *filter, struct latency_t
         filters |= filter->kinds[i].count > 0;
     while (got >= 0 && !report_stop) {
         if ((got = report_next(report, &event, &step)) == 1) {
-            if (!filters || filter_passes(filter, report->recording, &event, &step))
+            if (!filters || filter_passes(filter, report->recording, &event, &step)) {
+                report->shown++;
                 got = latency_table_add(table, &event, &step);
+            }
             continue;
         }
         if (got == 0)

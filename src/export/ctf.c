@@ -212,4 +212,5 @@ static void release(struct export *export)
     free(ctf);
 }
 
-const struct export_format export_ctf = {"ctf", true, true, begin, event, end, release};
+const struct export_format export_ctf = {
+    "ctf", "babeltrace2 %s prints it, Trace Compass shows it", true, true, begin, event, end, release};

@@ -45,6 +45,7 @@ struct export_event {
 
 struct export_format {
     const char *name;
+    const char *opens; /* what opens it: a sentence with %s for the path, which may come twice */
     bool is_directory, is_binary;
     /* All of these return 0 or -errno. */
     int (*begin)(struct export *export);

@@ -274,4 +274,5 @@ static void release(struct export *export)
     free(folded);
 }
 
-const struct export_format export_folded = {"folded", false, false, begin, event, end, release};
+const struct export_format export_folded = {
+    "folded", "flamegraph.pl %s >%s.svg draws it", false, false, begin, event, end, release};

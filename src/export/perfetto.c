@@ -579,4 +579,6 @@ static void release(struct export *export)
     free(perfetto);
 }
 
-const struct export_format export_perfetto = {"perfetto", false, true, begin, event, end, release};
+const struct export_format export_perfetto = {
+    "perfetto", "https://ui.perfetto.dev shows it, with %s opened there", false, true, begin, event, end,
+    release};

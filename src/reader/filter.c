@@ -29,16 +29,26 @@ void filter_free(struct filter *filter)
     *filter = (struct filter){0};
 }
 
-static bool is_number(const char *text, uint64_t value)
+bool filter_names_number(const char *value, uint64_t number)
 {
-    uint64_t number;
-    return number_parse(text, &number) && number == value;
+    uint64_t wanted;
+    return number_parse(value, &wanted) && wanted == number;
 }
 
 static bool thread_passes(const char *value, const struct recording_event *event)
 {
-    return is_number(value, event->thread) ||
+    return filter_names_number(value, event->thread) ||
            (event->thread_name[0] && glob_match(value, event->thread_name));
+}
+
+bool filter_names_tracepoint(const char *value, const struct recording_tracepoint *tracepoint)
+{
+    const char *colon = strchr(value, ':');
+    char group[256];
+    if (!colon)
+        return glob_match(value, tracepoint->name);
+    snprintf(group, sizeof group, "%.*s", (int)(colon - value < 255 ? colon - value : 255), value);
+    return glob_match(group, tracepoint->group->name) && glob_match(colon + 1, tracepoint->name);
 }
 
 static bool tracepoint_passes(const struct filter *filter, const struct recording_tracepoint *tracepoint)
@@ -46,16 +56,8 @@ static bool tracepoint_passes(const struct filter *filter, const struct recordin
     bool group = !filter->kinds[FILTER_GROUP].count, name = !filter->kinds[FILTER_TRACEPOINT].count;
     for (size_t i = 0; i < filter->kinds[FILTER_GROUP].count && !group; i++)
         group = glob_match(filter->kinds[FILTER_GROUP].values[i], tracepoint->group->name);
-    for (size_t i = 0; i < filter->kinds[FILTER_TRACEPOINT].count && !name; i++) {
-        const char *value = filter->kinds[FILTER_TRACEPOINT].values[i], *colon = strchr(value, ':');
-        if (colon) {
-            char wanted[256];
-            snprintf(wanted, sizeof wanted, "%.*s", (int)(colon - value < 255 ? colon - value : 255), value);
-            name = glob_match(wanted, tracepoint->group->name) && glob_match(colon + 1, tracepoint->name);
-        } else {
-            name = glob_match(value, tracepoint->name);
-        }
-    }
+    for (size_t i = 0; i < filter->kinds[FILTER_TRACEPOINT].count && !name; i++)
+        name = filter_names_tracepoint(filter->kinds[FILTER_TRACEPOINT].values[i], tracepoint);
     return group && name;
 }
 
@@ -73,7 +75,7 @@ static bool owner_passes(const char *value, const struct recording *recording,
     uint64_t number;
     if (letter && value[0] == letter && decimal_parse(value + 1, &number) && number == event->owner)
         return true;
-    return is_number(value, event->owner) ||
+    return filter_names_number(value, event->owner) ||
            (is_known && owner.description_length && glob_match(value, owner.description));
 }
 
@@ -84,7 +86,7 @@ static bool object_is(const char *value, const struct recording_model *model, in
     if (type < 0)
         return false;
     if (value[0] == '0' && (value[1] == 'x' || value[1] == 'X'))
-        return is_number(value, id);
+        return filter_names_number(value, id);
     if (value[0] != model->objects[type].letter)
         return false;
     const char *at = value + 2;

@@ -184,7 +184,7 @@ rows = {
     "report --merge -j": (["report", "--merge", "lines", "-j", "-f", ended], ["Zline_", "Zjson_"]),
     "report --merge of nothing": (["report", "--merge", "/nowhere/" + bad, "-f", ended], ["Zbad_"]),
     "report of nothing": (["report", bad], ["Zbad_"]),
-    "report --owner": (["report", "--owner", bad, "--thread", bad, "--group", bad, "--tracepoint", bad, "--object", bad, "-f", ended], []),
+    "report --owner": (["report", "--owner", bad, "--thread", bad, "--group", bad, "--tracepoint", bad, "--object", bad, "-f", ended], ["Zbad_"]),
     "report --from": (["report", "--from", bad, "-f", ended], ["Zbad_"]),
     "report -s": (["report", "-s", bad], ["Zbad_"]),
     "report --names": (["report", "--names", bad + "=" + bad, "--program", "/nowhere/" + bad, "-f", ended], ["Zbad_"]),
