@@ -124,15 +124,12 @@ static int compare_words(uint64_t a, uint64_t b)
 
 int map_key_compare(const struct type *type, const void *a, const void *b)
 {
-    if (type_is_scalar(type)) {
-        uint64_t bias = type->is_signed ? UINT64_C(1) << 63 : 0;
-        return compare_words(word_at(a, 0) ^ bias, word_at(b, 0) ^ bias);
-    }
-    switch (type->kind) {
-    case TYPE_STRING: return memcmp(a, b, type->size);
-    case TYPE_MACADDR: return memcmp(a, b, type->size);
-    case TYPE_PROBE_NAME: return compare_words(word_at(a, 0), word_at(b, 0));
-    case TYPE_TUPLE:
+    const uint64_t bias = type->is_signed ? UINT64_C(1) << 63 : 0;
+    switch (type_order(type)) {
+    case ORDER_NONE: break;
+    case ORDER_NUMBER: return compare_words(word_at(a, 0) ^ bias, word_at(b, 0) ^ bias);
+    case ORDER_BYTES: return memcmp(a, b, type->size);
+    case ORDER_FIELDS:
         for (uint32_t i = 0; i < type->count; i++) {
             const struct field *field = &type->fields[i];
             int order = map_key_compare(field->type, (const uint8_t *)a + field->offset,
@@ -140,9 +137,9 @@ int map_key_compare(const struct type *type, const void *a, const void *b)
             if (order)
                 return order;
         }
-        return 0;
-    default: return 0; /* the order in which the map gave them */
+        break;
     }
+    return 0;
 }
 
 /* The number by which a value is ordered, made so that unsigned comparison is right; 0: by key only. */

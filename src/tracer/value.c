@@ -103,17 +103,8 @@ size_t spoor_tracer_type(const struct spoor_tracer_value *value, char *text, siz
 int64_t spoor_tracer_integer(const struct spoor_tracer_value *value)
 {
     struct view at = view(value);
-    switch (at.type->kind) {
-    case TYPE_KSYM:
-    case TYPE_USYM:
-    case TYPE_KSTACK:
-    case TYPE_USTACK:
-    case TYPE_TIMESTAMP:
-    case TYPE_USERNAME:
-    case TYPE_PROBE_NAME:
-    case TYPE_CGROUP_PATH: return at.left < 8 ? 0 : (int64_t)value_integer(at.type, at.bytes);
-    default: break;
-    }
+    if (type_is_numbered(at.type))
+        return at.left < 8 ? 0 : (int64_t)value_integer(at.type, at.bytes);
     switch (spoor_tracer_kind(value)) {
     case SPOOR_TRACER_INTEGER:
     case SPOOR_TRACER_STATS:

@@ -25,34 +25,54 @@ const struct type type_u16 = {.kind = TYPE_INTEGER, .size = 2};
 const struct type type_u32 = {.kind = TYPE_INTEGER, .size = 4};
 const struct type type_u64 = {.kind = TYPE_INTEGER, .size = 8};
 
-/* For each kind its name, how many bytes of storage it takes if that is fixed (0: it depends), and what sizeof says
- * of it. In the order of enum type_kind. */
+/* What makes one kind of value different from another, besides how it is printed (print/value.c) and what its
+ * parameters are. In the order of enum type_kind. */
+enum { COMPARABLE = 1, NUMBERED = 2 };
 static const struct kind_facts {
     const char *name;
-    uint8_t storage, size;
+    uint8_t storage; /* bytes; 0: it depends on the type */
+    uint8_t size;    /* what sizeof says, bytes */
+    /* COMPARABLE: no scalar, and two values are equal when their words are. NUMBERED: see type_is_numbered(). */
+    uint8_t flags;
+    uint8_t order; /* enum type_order */
 } kind_facts[] = {
-    [TYPE_NONE] = {"void", 0, 0},
-    [TYPE_INTEGER] = {"int", 8, 8},
-    [TYPE_BOOL] = {"bool", 8, 1},
-    [TYPE_ENUM] = {"enum", 8, 4},
-    [TYPE_POINTER] = {"pointer", 8, 8},
-    [TYPE_STRING] = {"string", 0, 0},
-    [TYPE_BUFFER] = {"buffer", 0, 0},
-    [TYPE_ARRAY] = {"array", 0, 0},
-    [TYPE_STRUCT] = {"struct", 0, 0},
-    [TYPE_TUPLE] = {"tuple", 0, 0},
-    [TYPE_KSYM] = {"ksym_t", 8, 8},
-    [TYPE_USYM] = {"usym_t", 16, 16},
-    [TYPE_KSTACK] = {"kstack_t", 8, 8},
-    [TYPE_USTACK] = {"ustack_t", 16, 16},
-    [TYPE_INET] = {"inet", 24, 24},
-    [TYPE_TIMESTAMP] = {"timestamp", 8, 8},
-    [TYPE_USERNAME] = {"username_t", 8, 8},
-    [TYPE_PROBE_NAME] = {"string", 8, 8},
-    [TYPE_MACADDR] = {"macaddr_t", 8, 6},
-    [TYPE_CGROUP_PATH] = {"cgroup_path_t", 8, 8},
-    [TYPE_AGGREGATION] = {"aggregation", 0, 8},
+    [TYPE_NONE] = {"void", 0, 0, 0, ORDER_NONE},
+    [TYPE_INTEGER] = {"int", 8, 8, 0, ORDER_NUMBER},
+    [TYPE_BOOL] = {"bool", 8, 1, 0, ORDER_NUMBER},
+    [TYPE_ENUM] = {"enum", 8, 4, 0, ORDER_NUMBER},
+    [TYPE_POINTER] = {"pointer", 8, 8, 0, ORDER_NUMBER},
+    [TYPE_STRING] = {"string", 0, 0, COMPARABLE, ORDER_BYTES},
+    [TYPE_BUFFER] = {"buffer", 0, 0, COMPARABLE, ORDER_NONE},
+    [TYPE_ARRAY] = {"array", 0, 0, COMPARABLE, ORDER_NONE},
+    [TYPE_STRUCT] = {"struct", 0, 0, COMPARABLE, ORDER_NONE},
+    [TYPE_TUPLE] = {"tuple", 0, 0, COMPARABLE, ORDER_FIELDS},
+    [TYPE_KSYM] = {"ksym_t", 8, 8, COMPARABLE | NUMBERED, ORDER_NONE},
+    [TYPE_USYM] = {"usym_t", 16, 16, COMPARABLE | NUMBERED, ORDER_NONE},
+    [TYPE_KSTACK] = {"kstack_t", 8, 8, COMPARABLE | NUMBERED, ORDER_NONE},
+    [TYPE_USTACK] = {"ustack_t", 16, 16, COMPARABLE | NUMBERED, ORDER_NONE},
+    [TYPE_INET] = {"inet", 24, 24, COMPARABLE, ORDER_NONE},
+    [TYPE_TIMESTAMP] = {"timestamp", 8, 8, NUMBERED, ORDER_NONE},
+    [TYPE_USERNAME] = {"username_t", 8, 8, COMPARABLE | NUMBERED, ORDER_NONE},
+    [TYPE_PROBE_NAME] = {"string", 8, 8, COMPARABLE | NUMBERED, ORDER_NUMBER},
+    [TYPE_MACADDR] = {"macaddr_t", 8, 6, COMPARABLE, ORDER_BYTES},
+    [TYPE_CGROUP_PATH] = {"cgroup_path_t", 8, 8, COMPARABLE | NUMBERED, ORDER_NONE},
+    [TYPE_AGGREGATION] = {"aggregation", 0, 8, 0, ORDER_NONE},
 };
+
+bool type_is_comparable(const struct type *type)
+{
+    return kind_facts[type->kind].flags & COMPARABLE;
+}
+
+bool type_is_numbered(const struct type *type)
+{
+    return kind_facts[type->kind].flags & NUMBERED;
+}
+
+enum type_order type_order(const struct type *type)
+{
+    return (enum type_order)kind_facts[type->kind].order;
+}
 
 static uint32_t round_to_word(uint64_t bytes)
 {

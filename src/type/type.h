@@ -181,6 +181,18 @@ bool type_has_rows(const struct type *type);
 bool type_is_per_cpu(const struct type *type);
 /* Whether an aggregation reads as an integer: AGGREGATION_NUMBER, and AGGREGATION_STATS as its average. */
 bool type_reads_as_integer(const struct type *type);
+/* Whether a type is no scalar and its values can be compared: they are equal when their words are. */
+bool type_is_comparable(const struct type *type);
+/* Whether what is printed is a name for a number, which is word 0 of the storage: an address, an id, a time. */
+bool type_is_numbered(const struct type *type);
+/* How keys of a map are ordered when it is printed. */
+enum type_order {
+    ORDER_NONE,   /* as the map gives them */
+    ORDER_NUMBER, /* by word 0 */
+    ORDER_BYTES,  /* by `size` bytes, as memcmp() does */
+    ORDER_FIELDS, /* by each element in turn */
+};
+enum type_order type_order(const struct type *type);
 /* Whether a type is of this kind, or a tuple with such an element. */
 bool type_holds(const struct type *type, enum type_kind kind);
 bool type_equal(const struct type *a, const struct type *b);

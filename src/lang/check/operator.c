@@ -180,28 +180,6 @@ static const struct type *arithmetic(struct checker *checker, struct node *node,
 
 /* ---- comparisons ---- */
 
-/* Whether values of a type that is no scalar can be compared: they are equal when their words are. */
-static bool is_comparable(const struct type *type)
-{
-    switch (type->kind) {
-    case TYPE_STRING:
-    case TYPE_BUFFER:
-    case TYPE_TUPLE:
-    case TYPE_KSYM:
-    case TYPE_USYM:
-    case TYPE_KSTACK:
-    case TYPE_USTACK:
-    case TYPE_INET:
-    case TYPE_USERNAME:
-    case TYPE_MACADDR:
-    case TYPE_CGROUP_PATH:
-    case TYPE_PROBE_NAME: return true;
-    case TYPE_ARRAY:
-    case TYPE_STRUCT: return true;
-    default: return false;
-    }
-}
-
 static const struct type *comparison(struct checker *checker, struct node *node, enum operator op,
                                      struct node *left, struct node *right)
 {
@@ -213,7 +191,7 @@ static const struct type *comparison(struct checker *checker, struct node *node,
             warn_signs(checker, node, op, a, b);
         return &type_bool;
     }
-    bool is_one_kind = is_comparable(a) && type_common(checker->arena, a, b);
+    bool is_one_kind = type_is_comparable(a) && type_common(checker->arena, a, b);
     if (operator_classes[op] == CLASS_ORDER && (is_one_kind || a->kind == b->kind))
         return operand_error(checker, node, op, left, right);
     if (is_one_kind)
