@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
 #include "base/glob.h"
 #include "base/text.h"
 #include "base/whole.h"
@@ -86,23 +87,19 @@ static int btf_sections(struct btf_file *file)
 
 static int btf_walk(struct btf_file *file)
 {
-    uint32_t at = 0;
-    while (at < file->types_size) {
-        uint32_t left = file->types_size - at;
-        if (left < sizeof(struct btf_type))
-            return -EBADMSG;
-        const struct btf_type *type = (const void *)(file->types + at);
-        unsigned kind = BTF_INFO_KIND(type->info);
+    struct cursor records = cursor_over(file->types, file->types_size);
+    while (cursor_left(&records)) {
+        file->offsets[file->count] = (uint32_t)(records.at - file->types);
+        const struct btf_type *type = cursor_take_bytes(&records, sizeof *type);
+        unsigned kind = type ? BTF_INFO_KIND(type->info) : 0;
         if (kind >= sizeof btf_tail / sizeof *btf_tail || !btf_tail[kind].known)
             return -EBADMSG; /* its length is unknown, so that nothing behind it can be found */
-        uint32_t size = (uint32_t)sizeof *type + btf_tail[kind].fixed +
-                        btf_tail[kind].element * BTF_INFO_VLEN(type->info);
-        if (size > left)
+        cursor_skip(&records, btf_tail[kind].fixed + btf_tail[kind].element * BTF_INFO_VLEN(type->info));
+        if (records.is_bad)
             return -EBADMSG;
         file->enums_have_sign |=
             kind == BTF_KIND_ENUM64 || (kind == BTF_KIND_ENUM && BTF_INFO_KFLAG(type->info));
-        file->offsets[file->count++] = at;
-        at += size;
+        file->count++;
     }
     return 0;
 }
