@@ -6,7 +6,6 @@
 # COUNT and SEED in the environment say the same. On a terminal it tells how far it is; KEEP=DIRECTORY keeps what failed.
 # OLDEST=1 is another way to run them, that of kernels without callbacks (before 5.13), whose verifier walks every turn of a
 # loop: it gives up some of these scripts, and says so.
-# once: the seeds are fixed, what fails will fail again
 set -u
 build=$(cd "${1:?usage: random_scripts.sh BUILD}" && pwd) || exit 1
 count=${2:-${COUNT:-12}} first=${3:-${SEED:-70000}}

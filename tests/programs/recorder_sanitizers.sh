@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# once: what fails one time in many here is a race, not a busy machine
 # The recorder under ThreadSanitizer (its unit tests and a short stress) and under valgrind (a program that records). Address and
 # undefined behaviour: make check SAN=1.
 #   tests/programs/recorder_sanitizers.sh BUILD      ROUNDS=n for more stress

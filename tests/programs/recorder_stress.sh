@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# once: what fails one time in many here is a race, not a busy machine
 # The recorder in whole programs: what must and must not compile, several shared libraries in one process, and the ring under stress.
 #   tests/programs/recorder_stress.sh BUILD      ROUNDS=n for more stress
 set -u

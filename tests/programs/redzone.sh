@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# once: what fails one time in many here is a race, not a busy machine
 # A million hits of every form of probe, in functions that keep values in the red zone: not one value is lost, every
 # hit is counted, every argument is right. tests/programs/redzone.sh BUILD
 set -u

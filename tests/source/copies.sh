@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What src/base has is not written again: arrays that double (vector_make_room() in base/vector.h, arena_push() in base/arena.h), and
-# searches that halve (partition_point() in base/sorted.h), names of what the kernel numbers, clocks (base/clock.h). src/recorder is a library that depends on nothing.
+# What src/base has is not written again elsewhere: arrays that double (vector_make_room() in base/vector.h, arena_push() in base/arena.h),
+# searches that halve (partition_point() in base/sorted.h), names for numbers of the kernel, clocks (base/clock.h). src/recorder is left
+# out: it is a library that depends on nothing.
 cd "$1/src" || exit 1
 bad=0
 files=$(find . -name '*.[ch]' -not -path './base/*' -not -path './recorder/*')
