@@ -26,6 +26,21 @@ static const struct type *args_value(struct arena *arena, const struct type *arg
     return value;
 }
 
+/* Of a probe at a return, says where the arguments were. */
+static void hint_at_return(struct checker *checker)
+{
+    const struct probe_context *context = checker->unit->context;
+    const char *at = strchr(checker->unit->probe, ':');
+    static const char leave[] = "ret";
+    const char *kind = context->is_return && context->kind ? strstr(context->kind, leave) : NULL;
+    if (!kind || !at)
+        return;
+    check_hint(
+        checker,
+        "a return has no arguments any more: keep them from the beginning, %.*s%s%s { @kept[tid] = arg0; }",
+        (int)(kind - context->kind), context->kind, kind + sizeof leave - 1, at);
+}
+
 static const struct type *check_args(struct checker *checker, struct node *node)
 {
     const struct probe_context *context = checker->unit->context;
@@ -35,6 +50,8 @@ static const struct type *check_args(struct checker *checker, struct node *node)
                 context->args_missing ? ": " : "", context->args_missing ? context->args_missing : "");
     if (context->argument_count)
         check_hint(checker, "use arg0 to arg%u", context->argument_count - 1);
+    else
+        hint_at_return(checker);
     return NULL;
 }
 
@@ -68,6 +85,8 @@ static const struct type *check_argument_number(struct checker *checker, struct 
                     number, context->argument_count - 1);
     else
         check_error(checker, node->span, "arg%u is not available with %s", number, checker->unit->probe);
+    if (!context->argument_count)
+        hint_at_return(checker);
     return NULL;
 }
 

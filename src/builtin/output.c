@@ -25,6 +25,30 @@ const uint8_t *event_handler_field(const struct event_handler *handler, const st
 
 /* ---- printf, cat: a format and its arguments ---- */
 
+/* Whether a value is an address where a text may be: a pointer to characters, or an argument whose type is not known. */
+static bool is_address_of_text(const struct node *node)
+{
+    const struct type *type = node->type;
+    const char *name = node->kind == NODE_NAME ? node->name.name : "";
+    if (type->kind == TYPE_POINTER)
+        return type->target->kind == TYPE_INTEGER && type->target->size == 1;
+    return type->kind == TYPE_INTEGER && !strncmp(name, "arg", 3) && name[3] >= '0' && name[3] <= '9';
+}
+
+/* Warns of %s for an address, of which the number is printed. */
+static void warn_of_address(struct checker *checker, const struct node *argument)
+{
+    enum { MOST = 40 };
+    const struct span *span = &argument->span;
+    const size_t length = span->source ? span->end - span->begin : 0;
+    if (checker->unit->context->writes_sequence || !is_address_of_text(argument))
+        return;
+    check_warning(checker, *span, "%%s prints this address as a number, and not the text that may be there");
+    check_hint(checker, "str(%s) is the text; %%p or %%d prints the number without this warning",
+               length && length <= MOST ? arena_copy(checker->arena, span->source->text + span->begin, length)
+                                        : "…");
+}
+
 const struct type *formatted_check(struct checker *checker, struct node *node)
 {
     struct node *text = check_argument(node, 0);
@@ -49,6 +73,8 @@ const struct type *formatted_check(struct checker *checker, struct node *node)
             check_error(checker, argument->span, "%s: unsupported format specifier for type '%s': %c",
                         node->call.name, type_text(checker->arena, argument->type), conversion);
             check_hint(checker, "%%s prints any value");
+        } else if (format_conversion(format, i)->conversion == 's') {
+            warn_of_address(checker, argument);
         }
     }
     node->call.data = (void *)format;

@@ -25,7 +25,7 @@ struct arguments {
 };
 
 static const struct option_row rows[] = {
-    OPTION_ROW_HEADING("Which recording (default: the newest):"),
+    OPTION_ROW_HEADING("Which recording (default: your newest):"),
     RECORDING_ROWS(struct arguments),
     OPTION_ROW_HEADING("Of single commands:"),
     {'n', "dry-run", NULL, "clean: only says what would be removed",

@@ -153,7 +153,7 @@ static int choose_format(void *target, const struct option_value *value)
 }
 
 static const struct option_row rows[] = {
-    OPTION_ROW_HEADING("Which recording (default: the newest in /dev/shm):"),
+    OPTION_ROW_HEADING("Which recording (default: your newest in /dev/shm):"),
     RECORDING_ROWS(struct arguments),
     OPTION_ROW_HEADING("What is shown; a LIST is separated by commas, names may have * and ?:"),
     {'c', "cpu", "CPU", "only this lcore (SPDK)", OPTION_STORES(NUMBER, struct arguments, recording.only_cpu),

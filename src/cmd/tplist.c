@@ -31,9 +31,48 @@ static const struct option_row rows[] = {
     OPTION_ROW_HELP,
 };
 
+/* What was listed, and what a FILTER that matches nothing may have meant. */
+struct listed {
+    size_t count;
+    struct nearest nearest;
+    char best[128];
+};
+static struct listed listed;
+
+/* Whether a name, such as sched:sched_switch, is to be listed. */
 static bool matches(const struct arguments *arguments, const char *name)
 {
-    return !arguments->filter || glob_match(arguments->filter, name);
+    const char *before = listed.nearest.best, *last = strchr(name, ':');
+    if (!arguments->filter || glob_match(arguments->filter, name)) {
+        listed.count++;
+        return true;
+    }
+    /* without a group, as it is often known */
+    listed.nearest.name = arguments->filter;
+    nearest_offer(&listed.nearest, strchr(arguments->filter, ':') || !last ? name : last + 1);
+    if (listed.nearest.best != before) {
+        snprintf(listed.best, sizeof listed.best, "%s", name);
+        listed.nearest.best = listed.best;
+    }
+    return false;
+}
+
+/* Says that nothing was listed. Returns the exit status. */
+static int explain_nothing(const struct arguments *arguments, const char *what)
+{
+    if (listed.count)
+        return 0;
+    if (!arguments->filter) {
+        command_print(stderr, "NOTE: there are no %s\n", what);
+        return 0;
+    }
+    command_print(stderr, "ERROR: none of the %s matches '%s'\n", what, arguments->filter);
+    if (listed.nearest.best)
+        command_print(stderr, "HINT: did you mean '%s'?\n", listed.nearest.best);
+    else if (!strpbrk(arguments->filter, "*?[:"))
+        command_print(stderr, "HINT: a FILTER matches whole names: '*%s*' those in which it stands\n",
+                      arguments->filter);
+    return 1;
 }
 
 /* ---- tracepoints ---- */
@@ -59,7 +98,7 @@ static int list_tracepoints(struct options *options, struct arguments *arguments
     const int error = command_each_probe(arena, &diagnostics, "tracepoint:*:*", arguments->verbosity > 0,
                                          print_tracepoint, arguments);
     command_diagnose(options, &diagnostics);
-    return error || diagnostics.errors;
+    return error || diagnostics.errors || explain_nothing(arguments, "tracepoints");
 }
 
 /* ---- USDT probes ---- */
@@ -169,7 +208,8 @@ static int list_usdt(struct arguments *arguments)
         return bcc_fail(NULL, "'%s' is no program or library that can be read", arguments->library);
     if (error)
         return bcc_fail(NULL, "process %llu: %s", (unsigned long long)arguments->pid, strerror(-error));
-    return 0;
+    return explain_nothing(arguments,
+                           arguments->library ? "USDT probes in it" : "USDT probes in the process");
 }
 
 static int command_tplist(int argc, char **argv)

@@ -212,6 +212,14 @@ static void explain_name(const char *name, struct text *why)
         text_printf(why, "; %s is a file: its program is %s", name, entry.name);
 }
 
+/* Whether a recording is the caller's own, or, as root, that of the user who called sudo. */
+static bool is_own(const struct find_entry *entry)
+{
+    const char *caller = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
+    uint64_t user;
+    return entry->owner == geteuid() || (caller && decimal_parse(caller, &user) && entry->owner == user);
+}
+
 char *find_recording(const struct find_choice *choice, struct text *why)
 {
     struct find_list list;
@@ -224,12 +232,23 @@ char *find_recording(const struct find_choice *choice, struct text *why)
     /* The name of a file has a pid of the writer's namespace, which means another process here if the namespaces
      * differ. */
     const bool is_named_here = !choice->pid || mapped.inner == (pid_t)choice->pid;
+    const bool is_any = !choice->name && !choice->pid && !choice->id;
+    const struct find_entry *other =
+        NULL; /* the newest one of somebody else, who may have made it for us to read */
     for (size_t i = 0; i < list.count && !path && is_named_here; i++) {
-        if (is_chosen(choice, &list.items[i]))
+        if (!is_chosen(choice, &list.items[i]))
+            continue;
+        if (is_any && !is_own(&list.items[i]))
+            other = other ? other : &list.items[i];
+        else
             path = strdup(list.items[i].path);
     }
     if (!path && error) {
         text_printf(why, "cannot look for recordings: %s", strerror(-error));
+    } else if (!path && other) {
+        text_printf(why, "no recording is your own; the newest belongs to user %ld: -f %s",
+                    (long)other->owner, other->path);
+        text_printf(why, " or -s %s takes it", other->name);
     } else if (!path) {
         text_add(why, "no recording");
         if (choice->name)

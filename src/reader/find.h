@@ -36,7 +36,8 @@ struct find_choice { /* members that are NULL or 0 are ignored */
     const char *name, *id;
     uint32_t pid;
 };
-/* Returns the path of the newest recording that fits, which the caller frees; NULL: there is none, and why. */
+/* Returns the path of the newest recording that fits, which the caller frees; NULL: there is none, and why. Without a
+ * choice only the caller's own ones fit: what others leave in a directory for all is read only when it is named. */
 char *find_recording(const struct find_choice *choice, struct text *why);
 
 #endif

@@ -65,6 +65,21 @@ static void parser_recover(struct parser *parser)
     }
 }
 
+/* Whether a probe begins at the current token, where a statement could: "interval:s:1 …", "end {". No statement begins so. */
+static bool is_at_probe(const struct parser *parser)
+{
+    uint32_t at = parser->token.span.end;
+    if (parser->token.kind != TOKEN_NAME || parser->token.span.source != parser->source)
+        return false;
+    if (parser_at(parser, at) == ':')
+        return true;
+    const char c = parser_at(parser, at + strspn(parser->source->text + at, " \t\n"));
+    const char *word = parser->source->text + parser->token.span.begin;
+    const size_t length = at - parser->token.span.begin;
+    return c == '{' &&
+           ((length == 3 && !strncasecmp(word, "end", 3)) || (length == 5 && !strncasecmp(word, "begin", 5)));
+}
+
 /* statements: (statement | ';')* up to the } of the block, or the end */
 static struct node *parse_statements(struct parser *parser)
 {
@@ -80,6 +95,17 @@ static struct node *parse_statements(struct parser *parser)
             break;
         if (parser_failed(parser) || parser_accept(parser, TOKEN_SEMICOLON))
             continue;
+        if (is_at_probe(parser)) {
+            struct position position = source_position(parser->source, open.begin);
+            parser_report(
+                parser, DIAGNOSTIC_ERROR, parser->token.span,
+                "a probe begins here, and the block in front of it is not closed: a '}' is missing");
+            if (parser->hint_wanted)
+                diagnose_hint(parser->diagnostics,
+                              "the innermost block that is open begins at line %u, column %u", position.line,
+                              position.column);
+            parser->gave_up = true;
+        }
         node_append(&list, parse_statement(parser));
     }
     if (parser->token.kind == TOKEN_END && !parser->gave_up) {
