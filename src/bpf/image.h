@@ -59,7 +59,8 @@ struct image_function {   /* the first one is the program itself */
     uint32_t instruction; /* index of its first instruction */
     const char *name;
     uint8_t parameters; /* how many; they and the result are 64-bit integers */
-    bool is_global;     /* the verifier takes it on its own; its parameter, if it has one, is the context */
+    bool is_global;     /* the verifier takes it on its own */
+    bool takes_context; /* and its first parameter is the context */
 };
 
 struct image_line { /* the span of this instruction and of all that follow, until the next entry */

@@ -23,7 +23,8 @@ cd "$dir" || exit 1
 unset SPOOR_HOST
 
 # ways to run a script: NAME, PROBE, options. small: nothing but words on the frame, everything else in scratch memory.
-# long: so many statements stand before the others that the block is divided into sections.
+# long: so many statements stand before the others that the block is divided into sections. slots: the same, with scratch memory
+# in slots.
 older=signed_division,alu32_jmp32,atomic_fetch,loop,lookup_percpu
 ways() {
     echo "kernel begin"
@@ -32,7 +33,10 @@ ways() {
     echo "long begin"
     [ -z "${OLDEST:-}" ] || [ -n "$has_maps" ] || echo "oldest begin --no-feature $older,for_each_map,long_keys,task_storage"
     case $((seed % 3)) in
-        0) echo "uprobe uprobe:./calls:calls_outer -c ./calls" ;;
+        0)
+            echo "uprobe uprobe:./calls:calls_outer -c ./calls"
+            echo "slots uprobe:./calls:calls_outer --no-feature task_storage -c ./calls"
+            ;;
         1) echo "tracepoint tracepoint:sched:sched_process_exit -c ./calls" ;;
         2) echo "interval interval:ms:1" ;;
     esac
@@ -66,7 +70,8 @@ for seed in "${seeds[@]}"; do
     has_maps=$(grep -m1 'for (\$kv' vm.bt)
     while read -r name probe options; do
         ./scripts $seed $probe >$name.bt
-        [ $name != long ] || sed -i '0,/^begin.*{$/s//&\n    unroll(50) { unroll(10) { $long = 1; } }\n/' $name.bt
+        [ $name != long ] && [ $name != slots ] ||
+            sed -i -E '0,/^(begin|uprobe).*\{$/s//&\n    unroll(50) { unroll(10) { $long = 1; } }\n/' $name.bt
         unset SPOOR_ON_STACK_LIMIT
         [ $name != small ] || export SPOOR_ON_STACK_LIMIT=1
         # shellcheck disable=SC2086

@@ -139,7 +139,7 @@ static struct image_relocation keys_relocations[] = {{6, RELOCATION_MAP, MAP_PER
 
 static const char script[] = "begin {\n  @x = 1;\n  @y = *0;\n}\n";
 static const struct source source = {"stdin", script, sizeof script - 1};
-static struct image_function bad_functions[] = {{0, "bad", 1, false}};
+static struct image_function bad_functions[] = {{.name = "bad", .parameters = 1}};
 __attribute__((unused)) static struct image_line bad_lines[] = {
     {0, {&source, 10, 16}}, {2, {&source, 20, 27}}, {3, {&source, 28, 29}}};
 

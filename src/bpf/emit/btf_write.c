@@ -146,15 +146,18 @@ bool btf_can_pass_context(const struct features *features, uint32_t program_type
     return context_name(program_type) || (features->tagged_context && !is_iterator);
 }
 
-/* Makes the prototype of a function that takes the context and is verified on its own. */
-static uint32_t context_prototype(struct writer *w, uint32_t program_type, uint32_t name, uint32_t integer)
+/* Makes the prototype of a function that takes the context first and is verified on its own. */
+static uint32_t context_prototype(struct writer *w, uint32_t program_type, const uint32_t *names,
+                                  unsigned count, uint32_t integer)
 {
     const char *context = context_name(program_type);
     uint32_t object = context ? type(w, identifier(w, context), BTF_KIND_STRUCT, 0, 0) : integer;
     uint32_t pointer = type(w, 0, BTF_KIND_PTR, 0, object);
-    uint32_t prototype = type(w, 0, BTF_KIND_FUNC_PROTO, 1, integer);
-    word(w, name);
-    word(w, pointer);
+    uint32_t prototype = type(w, 0, BTF_KIND_FUNC_PROTO, count, integer);
+    for (unsigned i = 0; i < count; i++) {
+        word(w, names[i]);
+        word(w, i ? integer : pointer);
+    }
     return prototype;
 }
 
@@ -168,7 +171,7 @@ static void tag_context(struct writer *w, uint32_t function)
 int btf_write(struct arena *arena, const struct image_program *program, struct btf_blob *out)
 {
     struct writer w = {.arena = arena};
-    uint32_t prototypes[PARAMETERS_MAX + 1] = {0}, with_context = 0;
+    uint32_t prototypes[PARAMETERS_MAX + 1] = {0}, with_context[PARAMETERS_MAX + 1] = {0};
     *out = (struct btf_blob){0};
     string(&w, "", 0);
     uint32_t integer = type(&w, string(&w, "u64", 3), BTF_KIND_INT, 0, 8);
@@ -183,9 +186,9 @@ int btf_write(struct arena *arena, const struct image_program *program, struct b
     for (uint32_t i = 0; i < program->function_count; i++) {
         const struct image_function *function = &program->functions[i];
         unsigned count = function->parameters < PARAMETERS_MAX ? function->parameters : PARAMETERS_MAX;
-        bool takes_context = function->is_global && count == 1;
-        if (takes_context && !with_context)
-            with_context = context_prototype(&w, program->type, parameter_names[0], integer);
+        const bool takes_context = function->takes_context && count;
+        if (takes_context && !with_context[count])
+            with_context[count] = context_prototype(&w, program->type, parameter_names, count, integer);
         if (!takes_context && !prototypes[count]) {
             prototypes[count] = type(&w, 0, BTF_KIND_FUNC_PROTO, count, integer);
             for (unsigned k = 0; k < count; k++) {
@@ -196,7 +199,7 @@ int btf_write(struct arena *arena, const struct image_program *program, struct b
         out->functions[i].insn_off = function->instruction;
         out->functions[i].type_id = type(&w, identifier(&w, function->name), BTF_KIND_FUNC,
                                          function->is_global ? BTF_FUNC_GLOBAL : BTF_FUNC_STATIC,
-                                         takes_context ? with_context : prototypes[count]);
+                                         takes_context ? with_context[count] : prototypes[count]);
         if (takes_context && !context_name(program->type))
             tag_context(&w, out->functions[i].type_id);
     }

@@ -675,7 +675,9 @@ static void fill_image(struct emitter *e, struct image_program *out)
                 (struct image_function){.instruction = (uint32_t)i,
                                         .name = e->functions[next_function].function->name,
                                         .parameters = e->functions[next_function].function->parameters,
-                                        .is_global = e->functions[next_function].function->is_global};
+                                        .is_global = e->functions[next_function].function->is_global,
+                                        .takes_context = e->functions[next_function].function->is_global &&
+                                                         e->functions[next_function].function->context};
             next_function++;
         }
         struct span span = item->span;

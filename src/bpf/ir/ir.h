@@ -123,7 +123,8 @@ struct ir_block {
 struct ir_function {
     const char *name;
     uint8_t parameters; /* the context counts: 1 for a program, 2 for a bpf_loop callback, 4 for for_each */
-    bool is_global;     /* the verifier looks at it on its own; its parameter, if any, is the context */
+    /* The verifier looks at it on its own. Its first parameter is the context if that is used, others are numbers. */
+    bool is_global;
     struct ir_block *first, *last;
     uint32_t block_count, value_count, variable_count, entered_count;
     struct ir_function *next;

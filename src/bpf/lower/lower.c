@@ -215,7 +215,18 @@ static struct ir *acquire_of_task(struct lowering *l)
     return memory;
 }
 
-/* Takes a slot of scratch memory, whose first word says that it is taken. */
+/* Finds the slot that the program has taken. */
+static struct ir *find_slot(struct lowering *l, uint32_t map)
+{
+    struct memory key = lower_temporary(l, 8, false);
+    ir_store(&l->b, key.base, key.offset, 8, lower_section_slot(l));
+    struct ir *memory =
+        ir_call(&l->b, BPF_FUNC_map_lookup_elem, 2, ir_map(&l->b, map), lower_address(l, key));
+    leave_without_scratch(l, memory);
+    return memory;
+}
+
+/* Takes a slot of scratch memory. Functions that are apart are told which one it is. */
 static struct ir *acquire_slot(struct lowering *l)
 {
     struct ir_builder *b = &l->b;
@@ -224,23 +235,28 @@ static struct ir *acquire_slot(struct lowering *l)
                                               .type = BPF_MAP_TYPE_PERCPU_ARRAY,
                                               .key_size = 4,
                                               .max_entries = SCRATCH_SLOTS});
+    if (l->state->section)
+        return find_slot(l, (uint32_t)map);
     struct memory key = lower_temporary(l, 8, false);
     struct ir_block *found = ir_label(b);
-    uint32_t slot = ir_variable(b);
+    uint32_t slot = ir_variable(b), number = ir_variable(b);
     for (int i = 0; i < SCRATCH_SLOTS; i++) {
         struct ir_block *next = ir_label_unlikely(b);
         ir_store_constant(b, key.base, key.offset, 8, i);
         struct ir *memory =
             ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, (uint32_t)map), lower_address(l, key));
         ir_jump_unless(b, memory, next);
-        struct ir *old = ir_atomic_compare(b, memory, 0, 8, ir_constant(b, 0), ir_constant(b, 1));
+        struct ir *old = ir_atomic_compare(b, memory, SLOT_TAKEN, 8, ir_constant(b, 0), ir_constant(b, 1));
         ir_write(b, slot, memory);
+        ir_write(b, number, ir_constant(b, i));
         ir_branch(b, old, next, found);
         ir_place(b, next);
     }
     lower_count_lost_event(l, RUNTIME_ERROR_SCRATCH);
     ir_jump(b, l->state->leave_early);
     ir_place(b, found);
+    if (l->state->section_size)
+        ir_store(b, ir_read(b, slot), SLOT_NUMBER, 8, ir_read(b, number));
     return ir_read(b, slot);
 }
 

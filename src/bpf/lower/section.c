@@ -7,8 +7,8 @@
  * which is in scratch memory, by helpers; and those that must hand it to a helper are ordinary functions, which at least
  * are short. Most of those take stacks: what is then done with the frames is a function that needs no context (stack.c).
  *
- * In most respects a section is a program of its own, with setup and ends. It takes the context, if it needs it,
- * and nothing else; variables are in scratch memory, which each section looks up. Its result says how it was left.
+ * In most respects a section is a program of its own, with setup and ends. It takes the context, if it needs it, and the
+ * number of the slot of scratch memory, if that is in slots; variables are in scratch memory, which each section looks up. Its result says how it was left.
  * Sections follow one another in the program's own function and in the bodies of loops, inside of any conditions;
  * and so do those of a long function of the script. */
 #include "bpf/emit/btf_write.h"
@@ -33,6 +33,8 @@ struct lower_section {
     struct lower_section *outer;
     struct ir_block *leave, *leave_early;
     struct ir *stop;
+    struct ir
+        *slot; /* its last parameter: the number of the slot that scratch memory is in; NULL: it needs none */
     struct lower_statement *statement;
     int32_t return_slot;
     /* the result of the function around it, in scratch memory, if the section returns from it; -1: it does not */
@@ -95,7 +97,7 @@ struct lower_section *lower_begin_apart(struct lowering *l, const char *name)
     section->function.caller = s->current;
     section->function.result_slot = section->function.returned_slot = -1;
     s->current = NULL; /* it is not inside of another function */
-    lower_enter_function(l, &section->function, name, 1);
+    lower_enter_function(l, &section->function, name, 2);
     s->main = &section->function;
     s->main->depth = section->function.caller->depth + 1;
     s->main->setup = l->b.block;
@@ -124,7 +126,30 @@ struct ir_function *lower_end_apart(struct lowering *l, struct lower_section *se
     s->return_slot = section->return_slot;
     s->section = section->outer;
     l->b = section->function.saved;
-    return section->function.function;
+    struct ir_function *function = section->function.function;
+    function->parameters = (function->context != NULL) + (section->slot != NULL);
+    if (section->slot)
+        section->slot->immediate = function->context != NULL;
+    return function;
+}
+
+struct ir *lower_section_slot(struct lowering *l)
+{
+    struct lower_section *section = l->state->section;
+    if (!section->slot)
+        section->slot = ir_parameter(&l->b, 1);
+    return section->slot;
+}
+
+struct ir *lower_call_apart(struct lowering *l, struct ir_function *function)
+{
+    struct ir *arguments[2] = {NULL, NULL};
+    unsigned count = 0;
+    if (function->context)
+        arguments[count++] = lower_shared_value(l, SHARED_CTX);
+    if (count < function->parameters)
+        arguments[count++] = ir_load(&l->b, lower_shared_value(l, SHARED_SCRATCH), SLOT_NUMBER, 8, false);
+    return ir_call_local(&l->b, function, count, arguments[0], arguments[1]);
 }
 
 static struct lower_section *begin_section(struct lowering *l)
@@ -183,12 +208,10 @@ static void end_section(struct lowering *l, struct lower_section *section)
     if (!ir_ended(b))
         ir_return(b, ir_constant(b, 0));
     struct ir_function *function = lower_end_apart(l, section, SECTION_LEAVES);
-    function->parameters = function->context != NULL;
     function->is_global =
         !function->context || btf_can_pass_context(l->options->features, l->context->program_type,
                                                    l->context->expected_attach_type);
-    struct ir *argument = function->parameters ? lower_shared_value(l, SHARED_CTX) : NULL;
-    pass_on(l, section, ir_call_local(b, function, function->parameters, argument));
+    pass_on(l, section, lower_call_apart(l, function));
 }
 
 /* Lowers a section with as many of the statements as it has room for, but at least one. Returns the statement

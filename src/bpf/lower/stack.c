@@ -292,8 +292,6 @@ static struct stack_function *make_function(struct lowering *l, const struct tak
     ir_return(b, ir_constant(b, 0));
     made->function = lower_end_apart(l, apart, 0);
     made->function->is_global = is_global;
-    if (is_global)
-        made->function->parameters = 0;
     return l->state->stacks = made;
 }
 
@@ -317,7 +315,7 @@ static struct ir *store_by(struct lowering *l, const struct stack_function *by,
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, bytes), 4, stack->bytes);
     ir_store(b, record.base, record.offset + (int32_t)offsetof(struct image_stack, kind), 4, stack->kind);
     return by->offset < 0 ? ir_call_local(b, by->function, 1, lower_address(l, record))
-                          : ir_call_local(b, by->function, 0);
+                          : lower_call_apart(l, by->function);
 }
 
 struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t frames, struct span span)

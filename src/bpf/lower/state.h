@@ -99,6 +99,9 @@ enum lower_phase { PHASE_GATE, PHASE_PREDICATE, PHASE_BODY, PHASE_COUNT };
 
 enum scratch_kind { SCRATCH_CPU, SCRATCH_TASK, SCRATCH_SLOT };
 
+/* What a slot of scratch memory begins with: whether it is taken, its number. */
+enum { SLOT_TAKEN = 0, SLOT_NUMBER = 8, SLOT_BYTES = 16 };
+
 /* A value of which each part of the program may make its own: the clock, where it was read. */
 struct value_cache {
     struct ir *values[8];
@@ -270,10 +273,13 @@ void lower_one_of_many(struct lowering *l, struct node *node);
 uint32_t lower_section_size(const struct check_unit *unit, bool is_small);
 /* Whether the statements here belong into sections. */
 bool lower_is_divided(const struct lowering *l);
-/* A function that is in no other one, between these two: what is shared is shared within it. It has one parameter. Where it
- * finds no scratch memory it returns `leaves`. */
+/* A function that is in no other one, between these two: what is shared is shared within it. Its parameters are the context
+ * and the number of its slot of scratch memory, as far as it uses them. Where it finds no scratch memory it returns `leaves`. */
 struct lower_section *lower_begin_apart(struct lowering *l, const char *name);
 struct ir_function *lower_end_apart(struct lowering *l, struct lower_section *section, int64_t leaves);
+struct ir *lower_call_apart(struct lowering *l, struct ir_function *function);
+/* In such a function: the number of the slot that the program has taken. */
+struct ir *lower_section_slot(struct lowering *l);
 void lower_in_sections(struct lowering *l, const struct node_list *list);
 void lower_return_from_section(struct lowering *l, struct ir *result); /* of a function of the script */
 void lower_leave_iteration_from_section(struct lowering *l, bool is_break);

@@ -102,7 +102,7 @@ static void lower_exit(struct lowering *l, struct ir_block *block, bool has_scra
 {
     ir_place(&l->b, block);
     if (has_scratch && l->state->scratch_kind == SCRATCH_SLOT)
-        ir_store_constant(&l->b, l->state->main->shared[SHARED_SCRATCH], 0, 8, 0);
+        ir_store_constant(&l->b, l->state->main->shared[SHARED_SCRATCH], SLOT_TAKEN, 8, 0);
     ir_return(&l->b, ir_constant(&l->b, 0));
 }
 
@@ -294,9 +294,7 @@ static int lower_attempt(const struct compilation *compilation, const struct uni
     node_walk(unit->body, visit_loop, lowering.state);
     state.scratch_kind = choose_scratch(&lowering);
     if (state.scratch_kind == SCRATCH_SLOT)
-        state.section_size = 0; /* a slot can be taken only once */
-    if (state.scratch_kind == SCRATCH_SLOT)
-        state.scratch_top = state.scratch_permanent = state.scratch_peak = 8;
+        state.scratch_top = state.scratch_permanent = state.scratch_peak = SLOT_BYTES;
     lower_program(&lowering);
     size_scratch(&lowering);
     int result = diagnostics->errors > errors ? -EINVAL : emit(&lowering);
