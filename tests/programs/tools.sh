@@ -181,6 +181,22 @@ fi
 if dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct >/dev/null 2>&1 && [ -b "$(df --output=source . | tail -n 1)" ]; then
     options=--major=$((0x$(stat -c %D .) >> 8)) see mdflush ' dd +[0-9]+,[0-9]+ +F[A-Z]*$' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=sync"
     see biosnoop ' dd +[0-9]+ +[0-9]+,[0-9]+ +W.* 65536 +[0-9]+$' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
+    # A device that is kept busy takes requests later, from threads of the kernel's, and some of them again.
+    cp "$(command -v dd)" flood && cp flood asker
+    for number in 1 2 3 4; do
+        (while [ ! -e flooded ]; do ./flood if=/dev/zero of=flood.$number bs=4M count=16 oflag=direct 2>/dev/null; done) &
+    done
+    see biosnoop ' asker +[0-9]+ +[0-9]+,[0-9]+ +W' "" "./asker if=/dev/zero of=blocks bs=64k count=64 oflag=direct"
+    asked=$(awk '$5 ~ /^WS?$/ { bytes[$2 ~ /^kworker/ ? "kernel" : $2] += $7 }
+        END { print (bytes["asker"] == 64 * 65536 && bytes["flood"] > bytes["kernel"] ? "right" : bytes["asker"] " " bytes["flood"] " " bytes["kernel"]) }' out)
+    touch flooded
+    wait
+    if [ "$asked" = right ]; then
+        echo "ok tools: biosnoop says who asked a busy device"
+    else
+        not_ok "tools: biosnoop says who asked a busy device" "bytes of the asker (of $((64 * 65536))), of those beside it, and of the kernel: $asked" \
+            "$(tail -n 40 out)"
+    fi
     see biolatency '^@usecs\[W' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
     see bitesize '^@bytes\[dd]:' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"
     see biostacks '^ +submit_bio' "" "dd if=/dev/zero of=blocks bs=64k count=4 oflag=direct"

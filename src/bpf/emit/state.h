@@ -44,7 +44,7 @@ struct emitter {
     unsigned registers_for_tests;
     struct allocation allocation;
     uint32_t stack;
-    int32_t swap_offset; /* a word of the frame for moves in a circle; 0: none yet */
+    int32_t swap_offset; /* a word of the frame for moves in a cycle; 0: none yet */
     bool far;
     struct span span;
     struct item *items;
