@@ -48,7 +48,7 @@ done
 
 # ---- the counter beside the boot clock ----
 # shellcheck disable=SC2086
-$compiler $flags -static -o relation "$root"/tests/unit/relation_test.c "$root"/src/reader/{relation,timeline}.c "$root"/src/base/vector.c 2>problems
+$compiler $flags -static -o relation "$root"/tests/unit/relation_test.c "$root"/src/reader/{relation,timeline}.c "$root"/src/base/{vector,whole,text,arena}.c 2>problems
 result $? "the relation of the counter compiles" problems
 run ./relation >relation.out 2>&1
 result $? "its tests" relation.out

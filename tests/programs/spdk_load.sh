@@ -124,7 +124,9 @@ observe() { # REQUESTS_PER_SECOND SECONDS SLOTS
         "$spoor" -f $copy -e "$script" >script 2>errors
         check "$what: no time in $copy is wrong" sh -c 'grep -q "^@n" script && ! grep -q "^@wrong" script'
     done
-    check "$what: what it holds now is read while it records: $(wc -l <snapshot) lines" [ "$(wc -l <snapshot)" -gt 1000 ]
+    # A reader that has to wait for a CPU finds nothing of what it began to read, where rings hold a few milliseconds.
+    [ $(($3 * 1000 / ($1 * 7))) -lt 50 ] ||
+        check "$what: what it holds now is read while it records: $(wc -l <snapshot) lines" [ "$(wc -l <snapshot)" -gt 1000 ]
     rm -f "$file" recorded dump
 }
 if [ $# = 0 ]; then
