@@ -312,12 +312,26 @@ static unsigned distance(const char *name, size_t n, const char *other, size_t m
     return rows[n % 3][m];
 }
 
+/* Whether two names have the same letters, in whatever order. */
+static bool have_same_letters(const char *a, const char *b)
+{
+    int counts[256] = {0};
+    for (; *a && *b; a++, b++) {
+        counts[(unsigned char)*a]++;
+        counts[(unsigned char)*b]--;
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i])
+            return false;
+    return *a == *b;
+}
+
 void nearest_offer(struct nearest *nearest, const char *candidate)
 {
     const size_t n = strlen(nearest->name), m = strlen(candidate);
-    /* Of equally near candidates the first stays, unless a later one is as long as the name: letters are mistaken for
-     * others, or come too early, more often than they are missing. */
-    const bool yields = nearest->best && m == n && strlen(nearest->best) != n;
+    /* Of equally near candidates the first stays, unless the letters of a later one are only in another order. */
+    const bool yields = nearest->best && m == n && have_same_letters(nearest->name, candidate) &&
+                        !have_same_letters(nearest->name, nearest->best);
     unsigned limit = n < 4 ? 1 : (unsigned)n / 3;
     if (nearest->best && !nearest->distance)
         return;

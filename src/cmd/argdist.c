@@ -160,6 +160,7 @@ static int write_entry(struct text *script, const struct distribution *item)
     struct bcc_spec entry = item->spec;
     entry.type = 'p';
     text_char(script, '\n');
+    bcc_begin(script, item->spec.text);
     bcc_attach_point(script, &entry, false);
     text_add(script, "\n{\n");
     for (unsigned i = 0; i < entry.parameter_count; i++)
@@ -226,6 +227,7 @@ static int write_probe(struct text *script, const struct arguments *arguments, s
     if (!status && keeps)
         status = write_entry(script, item);
     text_char(script, '\n');
+    bcc_begin(script, item->spec.text);
     bcc_attach_point(script, &item->spec, false);
     struct text conditions = {0};
     if (arguments->tid)

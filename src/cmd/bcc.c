@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/terminal.h"
+#include "base/vector.h"
 #include "cmd/command.h"
 
 int bcc_fail(const char *spec, const char *format, ...)
@@ -453,8 +454,19 @@ int bcc_expression(struct text *out, const struct bcc_spec *spec, const struct b
 
 /* ---- running ---- */
 
+static struct script_part *parts;
+static size_t part_count, part_room;
+
+void bcc_begin(const struct text *script, const char *word)
+{
+    if (vector_make_room(parts, part_count, part_room)) /* without it messages show the script */
+        parts[part_count++] = (struct script_part){script->length, word};
+}
+
 int bcc_run(struct options *options, const struct text *script, bool shows)
 {
+    options->parts = parts;
+    options->part_count = part_count;
     if (shows) {
         command_write(stdout, text_string(script));
         return 0;
@@ -474,5 +486,7 @@ static int count_probe(void *state, const char *name, const char *details)
 int bcc_count_probes(struct options *options, const struct text *script)
 {
     int count = 0;
+    options->parts = parts;
+    options->part_count = part_count;
     return command_probes(options, "script", script, count_probe, &count) ? -1 : count;
 }

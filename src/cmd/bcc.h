@@ -56,6 +56,8 @@ size_t bcc_until(const char *text, size_t length, const char *separators);
 void bcc_cast(struct text *out, const char *type, size_t length);
 bool bcc_is_string_type(const char *type, size_t length); /* whether it is char * */
 
+/* From here on, the script is made of a word of the command line, which must live as long as it runs. */
+void bcc_begin(const struct text *script, const char *word);
 /* Writes "uprobe:c:write"; is_return: the probe is that of the return, whatever the specification says. */
 void bcc_attach_point(struct text *out, const struct bcc_spec *spec, bool is_return);
 /* Writes "interval:s:2". */

@@ -103,7 +103,12 @@ static int write_matches(struct arena *arena, struct options *options, const str
     bcc_attach_point(&script, &every, false);
     text_add(&script, " { }");
     matches.expression = &expression;
+    struct script_part *part = arena_new(arena, struct script_part);
+    part->word = spec->text;
+    options->parts = part;
+    options->part_count = 1;
     int status = command_probes(options, "pattern", &script, match_probe, &matches);
+    options->part_count = 0;
     if (!status && !matches.count)
         status = bcc_fail(spec->text, "nothing is matched by this regular expression");
     text_add(out, text_string(&matches.points));
@@ -127,6 +132,7 @@ static int write_probes(struct arena *arena, const struct arguments *arguments, 
         if (spec.type == 'r')
             return bcc_fail(pattern, "calls are counted where a function begins: p, t or u");
         text_char(script, '\n');
+        bcc_begin(script, pattern);
         if (!arguments->regular)
             bcc_attach_point(script, &spec, false);
         else if (write_matches(arena, options, &spec, script))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --info: prints what this kernel offers. */
+#include <errno.h>
 #include <sys/utsname.h>
 
 #include "cmd/command.h"
@@ -31,6 +32,20 @@ static void describe_libraries(struct text *out)
     instruction_end();
 }
 
+/* Prints what can be known by who may not load programs. */
+static void describe_without_rights(void)
+{
+    struct text text = {0};
+    kernel_describe_rights(&text);
+    text_add(&text, "\nfeatures and helpers\n  unknown: they are found by trying, which takes CAP_BPF and "
+                    "CAP_PERFMON; spoor "
+                    "doctor says what helps\n\nprobes\n");
+    for (size_t i = 0; probe_kinds[i]; i++)
+        text_printf(&text, "  %-20s ?    %s\n", probe_kinds[i]->name, probe_kinds[i]->what);
+    command_write(stdout, text_string(&text));
+    text_free(&text);
+}
+
 int command_info(struct options *options)
 {
     struct arena arena = {0};
@@ -60,7 +75,11 @@ int command_info(struct options *options)
         text_free(&text);
         kernel_host(kernel)->operations->close(kernel_host(kernel));
     }
-    command_diagnose(options, &diagnostics);
+    const bool is_refused = error == -EPERM || error == -EACCES;
+    if (is_refused && !options->is_peer)
+        describe_without_rights();
+    else
+        command_diagnose(options, &diagnostics);
     arena_free(&arena);
-    return error ? 1 : 0;
+    return error && !is_refused;
 }

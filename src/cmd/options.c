@@ -221,6 +221,9 @@ static const struct option_row rows[] = {
      SESSION(SIZE, max_memory)},
     {'f', NULL, "text|json|FILE", "format of the output; or a recording, for trace probes",
      OPTION_SETS(choose_format), .completes = COMPLETE_FILES},
+    {0, "format", "text|json", "format of the output", SESSION(CHOICE, is_json)},
+    {0, "file", "FILE", NULL, SESSION(LIST, recordings),
+     .completes = COMPLETE_FILES}, /* as of `spoor report` */
     {0, "recording", "FILE", "read this recording, as -f FILE; may be given several times",
      SESSION(LIST, recordings), .completes = COMPLETE_FILES},
     {0, "times", NULL, "with -f json: lines say when, as time_ns; for spoor report --merge",

@@ -25,6 +25,13 @@ struct options {
     bool dry_run, formats;    /* --dry-run, --fmt */
     const char *output;       /* -o */
     pid_t pids[OPTIONS_PIDS]; /* of -p */
+    /* Of a script that a command has written: from where on a part of it stands for which word of the command line,
+     * in ascending order. Messages about it name the word. */
+    const struct script_part {
+        size_t begin;
+        const char *word;
+    } * parts;
+    size_t part_count;
     struct session_options session;
 };
 

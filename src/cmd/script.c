@@ -11,17 +11,49 @@
 
 #include "base/create.h"
 #include "base/open_foreign.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/whole.h"
 #include "builtin/all.h"
 #include "cmd/command.h"
 #include "cmd/tools.h"
 
+/* Writes what is said about a script that a command has written, in terms of the command line. */
+static void render_parts(const struct options *options, const struct diagnostics *diagnostics,
+                         enum severity severity, struct text *text)
+{
+    for (size_t i = 0; i < diagnostics->count; i++) {
+        const struct diagnostic *item = &diagnostics->items[i];
+        const char *word = NULL;
+        for (size_t k = 0; item->span.source && k < options->part_count; k++)
+            if (options->parts[k].begin <= item->span.begin)
+                word = options->parts[k].word;
+        if (item->severity != severity)
+            continue;
+        if (!word) {
+            diagnostic_render(text, item, options->session.colour);
+            continue;
+        }
+        terminal_print(text, "%s: '%s': %s\nHINT: %s\n", severity == DIAGNOSTIC_ERROR ? "ERROR" : "WARNING",
+                       word, item->message,
+                       item->hint ? item->hint : "--show-script prints the script that is made of it");
+    }
+}
+
+static void render_all(const struct options *options, const struct diagnostics *diagnostics,
+                       enum severity severity, struct text *text)
+{
+    if (options->part_count)
+        render_parts(options, diagnostics, severity, text);
+    else
+        diagnostics_render(text, diagnostics, severity, options->session.colour);
+}
+
 static void render(const struct options *options, const struct diagnostics *diagnostics, struct text *text)
 {
-    diagnostics_render(text, diagnostics, DIAGNOSTIC_ERROR, options->session.colour);
+    render_all(options, diagnostics, DIAGNOSTIC_ERROR, text);
     if (!options->session.no_warnings)
-        diagnostics_render(text, diagnostics, DIAGNOSTIC_WARNING, options->session.colour);
+        render_all(options, diagnostics, DIAGNOSTIC_WARNING, text);
     text->failed |= diagnostics->errors && !text->length;
 }
 

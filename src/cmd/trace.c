@@ -356,6 +356,7 @@ static int write_event(struct text *script, const struct arguments *arguments, c
     bool counts = arguments->most && !arguments->contains;
     int status = write_conditions(&conditions, arguments, event);
     text_char(script, '\n');
+    bcc_begin(script, event->spec.text);
     bcc_attach_point(script, &event->spec, false);
     text_add(script, "\n{\n");
     if (conditions.length)

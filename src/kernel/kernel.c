@@ -188,13 +188,18 @@ const char *kernel_log(struct kernel *kernel, size_t program)
     return program < kernel->program_count ? kernel->programs[program].log : NULL;
 }
 
-void kernel_describe(struct kernel *kernel, struct text *out)
+void kernel_describe_rights(struct text *out)
 {
     struct utsname name;
-    features_probe_thoroughly(&kernel->host.features, kernel->lacked);
     if (!uname(&name))
         text_printf(out, "  %-20s %s %s\n", "kernel", name.release, name.machine);
     permission_describe(out);
+}
+
+void kernel_describe(struct kernel *kernel, struct text *out)
+{
+    features_probe_thoroughly(&kernel->host.features, kernel->lacked);
+    kernel_describe_rights(out);
     text_printf(out, "  %-20s %zu\n", "online CPUs", kernel->online_count);
     text_printf(out, "  %-20s %u\n\nfeatures\n", "possible CPUs", kernel->host.features.cpus);
     features_describe(&kernel->host.features, kernel->lacked, out);

@@ -51,6 +51,8 @@ struct host *kernel_host(struct kernel *kernel);
 const char *kernel_log(struct kernel *kernel, size_t program);
 /* Writes the table for --info: for every feature and helper yes, or no, why, and what is done instead. */
 void kernel_describe(struct kernel *kernel, struct text *out);
+/* Writes the part of it that takes no rights: which kernel it is, and the rights of this process. */
+void kernel_describe_rights(struct text *out);
 /* Whether the feature of that name is missing; then `out` gets the reason. */
 bool kernel_lacks(const struct kernel *kernel, const char *feature, struct text *out);
 /* Calls `visit` for each feature that the kernel lacks, with its name, what it is, why it is not there, and what

@@ -56,6 +56,7 @@ struct probe_environment {
     bool is_live_replay;   /* the script has probes of recordings and of the kernel */
     bool is_unsafe;        /* --unsafe */
     bool asks_kernel;      /* false with --check, where the kernel is not asked for anything */
+    size_t unchecked;      /* attach points about which this user cannot know anything, with --check */
     enum missing_policy missing;
     enum probe_time runs;      /* PROBE_TEST with --test, PROBE_BENCH with --bench; else 0 */
     struct btf_file *btf;      /* use probe_btf() */

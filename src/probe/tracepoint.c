@@ -4,6 +4,7 @@
  * Chooses the way to attach: one or two system calls, or any event whose fields are read, by their perf
  * tracepoints; more system calls by one raw hook each way (tracepoint_syscall.c); other events whose fields
  * nobody reads by their raw hooks, which cost less and are let go of fast. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +24,21 @@ enum {
 static const char enter[] = "sys_enter_", leave[] = "sys_exit_";
 
 /* ---- sites ---- */
+
+/* With --check, that this user must not read tracefs says nothing about the script: the probe is passed over with a
+ * warning, and the rest is checked. */
+static bool is_unreadable(struct probe_environment *environment, struct span span)
+{
+    if (environment->asks_kernel || !environment->features.tracepoint || probe_tracefs(environment) ||
+        (environment->tracefs_error != -EACCES && environment->tracefs_error != -EPERM))
+        return false;
+    environment->unchecked++;
+    diagnose_warning(environment->diagnostics, span,
+                     "the kernel's tracepoints cannot be read (%s): this probe and its block are not checked",
+                     tracefs_problem(environment->tracefs_error));
+    diagnose_hint(environment->diagnostics, "%s", tracefs_remedy(environment->tracefs_error));
+    return true;
+}
 
 static struct tracefs *tracepoint_open(struct probe_environment *environment, struct span span)
 {
@@ -89,6 +105,8 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
 {
     if (!point_count(environment, kind, point, 2, 2))
         return -EINVAL;
+    if (is_unreadable(environment, point->span))
+        return 0;
     struct tracefs *tracefs = tracepoint_open(environment, point->span);
     if (!tracefs)
         return environment->tracefs_error;

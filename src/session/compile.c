@@ -257,7 +257,8 @@ static int make_units(struct session *session)
     }
     if (!session->diagnostics.errors)
         enum_maps_fill(session);
-    if (!session->diagnostics.errors && !session->units.site_count && !grow_is_on(session)) {
+    if (!session->diagnostics.errors && !session->units.site_count && !session->environment.unchecked &&
+        !grow_is_on(session)) {
         diagnose_error(&session->diagnostics, (struct span){0}, "No probes to attach");
         return -ENOENT;
     }

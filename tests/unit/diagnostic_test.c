@@ -98,7 +98,8 @@ static void the_nearest_name(void **state)
         {"prinft", {"print", "printf", "sprint"}, "printf", 1}, /* exchanged neighbours are one step */
         {"pdi", {"tid", "pid"}, "pid", 1},
         {"ca", {"abc", "ac"}, "ac", 1},
-        {"brown", {"borwn", "crown"}, "borwn", 1}, /* equally near and equally long: the first */
+        {"prinf", {"printf", "print"}, "printf", 1}, /* of equally near ones the first */
+        {"brown", {"crown", "borwn"}, "borwn", 1},   /* unless only the order of its letters differs */
         {"coutn", {"count", "counts"}, "count", 1},
         {"abcd", {"badc"}, NULL, 0}, /* two steps are too many for four letters */
         {"abcdef", {"badcef"}, "badcef", 2},
