@@ -147,6 +147,7 @@ rows = {
     "-c": (["-c", here + "/" + "Z\x1b[2J", "-e", "interval:s:9 { }"], ["Z"]),
     "-o": (["-o", "/nowhere/" + bad, "-e", "begin { exit(); }"], ["Zbad_"]),
     "-f": (["-f", bad, "-e", "begin { exit(); }"], ["Zbad_"]),
+    "--format": (["--format", bad, "-e", "begin { exit(); }"], ["Zbad_"]),
     "--recording": (["--recording", "/nowhere/" + bad, "-e", "trace:*:* { }"], ["Zbad_"]),
     "--user": (["--user", bad, "-c", "true", "-e", "begin { exit(); }"], ["Zbad_"]),
     "--include": (["--include", bad, "-e", "begin { exit(); }"], ["Zbad_"]),
