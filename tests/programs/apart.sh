@@ -57,6 +57,7 @@ until_true() {
 begin_trace() { # SCRIPT OPTIONS…
     local script=$1
     shift
+    : >out # of the trace before it, before anybody looks
     "$build/spoor" -q "$@" -e "$script" >out 2>errors &
     tracer=$!
 }
@@ -151,7 +152,7 @@ tracer=
 
 # A living one is copied by a thread of the tracer.
 mkfifo hold
-SPOOR_TRACE_DIR=$dir ./recording lives 1000 1 0 4096 <hold >said &
+SPOOR_TRACE_DIR=$dir ./recording lives 1000 1 0 4096 >said <hold &
 target=$!
 exec 8>hold
 until_true test -s said

@@ -74,7 +74,7 @@ if serve calls honest; then
     for file in calls "$recording"; do
         serve "$file" changing
         for ((i = 0; i < 40; i++)); do
-            for command in "-l uprobe:mounted/file:*" "-l usdt:mounted/file:*" "tplist -l mounted/file" "-q --dry-run -e 'uprobe:mounted/file:serve { print(arg0); }'" \
+            for command in "-l uprobe:mounted/file:*" "-l usdt:mounted/file:*" "list -l mounted/file" "-q --dry-run -e 'uprobe:mounted/file:serve { print(arg0); }'" \
                 "report -f mounted/file" "report --stats -f mounted/file" "ctl -f mounted/file show" "ctl -f mounted/file dump dumped"; do
                 rm -f dumped
                 eval "timeout -k 2 20 '$spoor' $command" >out 2>errors </dev/null

@@ -87,7 +87,7 @@ rm -f "$file"
 
 # ---- a program of SPDK's: its file, what was drained, what is in its memory ----
 mkfifo hold
-./spdk_writer spoor_convert_$$ 3000 200 4096 <hold >out &
+./spdk_writer spoor_convert_$$ 3000 200 4096 >out <hold &
 program=$!
 exec 9>hold
 wait_for_file

@@ -31,7 +31,7 @@ unset HOSTILE HOSTILE_LOG HOSTILE_RUN SPOOR_TRACE SPOOR_TRACE_DIR
 # A program of nobody's, with its recording in a directory of its own: nobody else sees what is mounted there.
 mkdir own && mkfifo hold
 unshare -m --propagation private sh -c 'mount -t tmpfs none own && chmod 777 own && SPOOR_TRACE_DIR=$PWD/own exec \
-    setpriv --reuid=65534 --regid=65534 --clear-groups ./recording prog 40 2 0 64' <hold >out &
+    setpriv --reuid=65534 --regid=65534 --clear-groups ./recording prog 40 2 0 64' >out <hold &
 program=$!
 exec 9>hold
 wait_for_file
@@ -85,7 +85,7 @@ inside umount "$file"
 recorded=$file
 mkdir dropped && chmod 755 dropped
 mkfifo holding
-BECOME=65534 SPOOR_TRACE_DIR=$PWD/dropped ./recording dropped 40 2 0 64 <holding >out &
+BECOME=65534 SPOOR_TRACE_DIR=$PWD/dropped ./recording dropped 40 2 0 64 >out <holding &
 daemon=$!
 exec 8>holding
 wait_for_file

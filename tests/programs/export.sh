@@ -237,7 +237,7 @@ check "merged: a missing file is an error" sh -c "! '$spoor' report -f '$small' 
 if [ "$(id -u)" = 0 ] && "$spoor" -q -e 'BEGIN { exit(); }' >out 2>errors; then
     mkfifo hold
     rm -f out
-    ./recording beside 400 2 5000 <hold >out &
+    ./recording beside 400 2 5000 >out <hold &
     program=$!
     exec 9>hold
     wait_for_file

@@ -57,7 +57,7 @@ while [ $tried -lt "$runs" ]; do
     formats=(spoor spoor spdk drained)
     format=${formats[seed % 4]}
     mkfifo hold
-    ./hostile_writer good.$format "living.7.spoor" $seed <hold >said &
+    ./hostile_writer good.$format "living.7.spoor" $seed >said <hold &
     program=$!
     exec 8>hold
     until_so test -s said

@@ -27,7 +27,7 @@ inside() {
     shift 2
     rm -f out
     # shellcheck disable=SC2086
-    unshare $flags -f --kill-child sh -c "$prepare; exec 3<&0; \"\$@\" <&3 & wait" sh "$@" <hold >out 2>errors &
+    unshare $flags -f --kill-child sh -c "$prepare; exec 3<&0; \"\$@\" <&3 & wait" sh "$@" >out <hold 2>errors &
     outer=$!
     readers=("$outer")
     exec 9>hold

@@ -115,6 +115,7 @@ stopped "a script from a silent pipe" --check silent
 waits() { # NAME WORDS ARGUMENTS…: says after a moment what it waits for, and ends on a signal then, too
     local name=$1 words=$2 pid
     shift 2
+    : >errors # of the one before it, before anybody looks
     "${mortal[@]}" env --default-signal=INT,TERM "$spoor" "$@" >output 2>errors 9>&- </dev/null &
     pid=$!
     check "$name: is told" until_so grep -qF "$words" errors
@@ -126,12 +127,14 @@ waits() { # NAME WORDS ARGUMENTS…: says after a moment what it waits for, and 
 waits "a pipe without a reader" "waiting for a reader of 'own'" -q -o own -e 'begin { exit(); }'
 waits "a pipe without a writer" "waiting for the script from 'own'" --check own
 waits "a silent pipe" "waiting for the script from 'silent'" --check silent
+: >errors
 timeout 20 "$spoor" -q -o own -e 'begin { printf("here I am\n"); exit(); }' 2>errors 9>&- &
 writer=$!
 until_so grep -q waiting errors
 timeout 10 cat own >output
 wait $writer
 check "who comes late to a pipe of output is waited for" test $? = 0 -a "$(head -n 1 output)" = "here I am"
+: >errors
 timeout 20 "$spoor" -q own >output 2>errors 9>&- &
 reader=$!
 until_so grep -q waiting errors
@@ -158,7 +161,7 @@ unwilling=$!
 exec 8>stuck
 dd if=/dev/zero of=/dev/fd/8 bs=4096 oflag=nonblock 2>errors # as much as it holds
 exec 10<>hold
-SPOOR_TRACE_DIR=$dir/recorded ./recording lives 1000 1 0 4096 <hold >said 8>&- 9>&- 10>&- &
+SPOOR_TRACE_DIR=$dir/recorded ./recording lives 1000 1 0 4096 >said <hold 8>&- 9>&- 10>&- &
 living=$!
 until_so test -s said
 live=$(head -n 1 said)
@@ -185,7 +188,7 @@ an export|report --export folded -f '$kept'
 a binary export|report --export perfetto -f '$kept'
 ctl show|ctl -f '$kept' show
 ctl list|ctl list
-places of probes|tplist -l ./calls
+places of probes|list -l ./calls
 P
 }
 mapfile -t stuck_list < <(stuck_places)

@@ -31,7 +31,7 @@ ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/program
 # start NAME REQUESTS THREADS PAUSE [KiB]: a program that lives until `end`; $program and $file say which.
 start() {
     rm -f out # of the program before
-    ./recording "$@" <hold >out &
+    ./recording "$@" >out <hold &
     program=$!
     exec 9>hold
     for _ in $(seq 200); do

@@ -87,7 +87,7 @@ rm -f "$file"
 
 # ---- it becomes full while the program runs ----
 rm -f /dev/shm/filler
-./recording live 0 2 100 64 <hold >out 2>errors &
+./recording live 0 2 100 64 >out <hold 2>errors &
 program=$!
 exec 9>hold
 wait_for_file
@@ -120,7 +120,7 @@ check "clean makes room" sh -c "grep -q 'removed $file' cleaned && [ ! -e $file 
 
 # ---- dumps that the program makes itself ----
 rm -f /dev/shm/filler
-./dumper <hold >out 2>errors &
+./dumper >out <hold 2>errors &
 program=$!
 exec 9>hold
 for _ in $(seq 200); do

@@ -22,7 +22,7 @@ mkfifo hold
 
 start() { # NAME: a program that waits; $program and $file say which
     rm -f "$file" out
-    ./spdk_clock "$1" "$rounds" "$apart" <hold >out 9>&- &
+    ./spdk_clock "$1" "$rounds" "$apart" >out <hold 9>&- &
     program=$!
     exec 9>hold
     wait_for_file
@@ -141,6 +141,7 @@ both='tracepoint:syscalls:sys_enter_close /args.fd >= 1000000/ { printf("call %d
 mixed() {
     local name=$1
     shift
+    : >note # of the trace before it, before anybody looks
     timeout 60 "$spoor" -o "$name" "$@" -e "$both" 2>note 9>&- &
     readers=($!)
     until_there note '^Attached'
@@ -160,7 +161,8 @@ check "nsecs is the boot clock: the event that is $apart ns behind the call is $
 end
 rm -f "$file"
 # The program's recording is there before it records anything.
-timeout 60 "$spoor" -o listing -c "./spdk_clock spoor_clock_$$ $rounds $apart" -e "$both" <hold >out 2>note 9>&- &
+: >note
+timeout 60 "$spoor" -o listing -c "./spdk_clock spoor_clock_$$ $rounds $apart" -e "$both" >out <hold 2>note 9>&- &
 readers=($!)
 exec 9>hold
 until_there note '^Attached'

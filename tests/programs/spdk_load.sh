@@ -87,7 +87,7 @@ observe() { # REQUESTS_PER_SECOND SECONDS SLOTS
     local what="$1 requests a second, rings of $3" script
     rm -f out recorded
     readers=()
-    ./spdk_load "spoor_load_$$" "$1" "$2" "$3" <hold >out &
+    ./spdk_load "spoor_load_$$" "$1" "$2" "$3" >out <hold &
     program=$!
     exec 9>hold
     wait_for_file

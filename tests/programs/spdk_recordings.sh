@@ -17,7 +17,7 @@ name=spoor_test_$$
 # start ROUNDS PAUSE SLOTS: a program that lives until `end`; $program and $file say which.
 start() {
     rm -f "$file" out # of the program before
-    ./spdk_writer $name "$@" <hold >out &
+    ./spdk_writer $name "$@" >out <hold &
     program=$!
     exec 9>hold
     wait_for_file

@@ -95,6 +95,7 @@ storm() {
         count <pipe >out &
     fi
     reader=$!
+    : >err # of the trace before it, before anybody looks
     "$spoor" -p $target -e "$script" >pipe 2>err &
     tracer=$!
     if ! until_there '^Attached' err; then
@@ -163,6 +164,7 @@ leave "a full disk"
 
 # Ctrl-C in the middle of the storm: neither side waits for the other.
 target call
+: >err
 "$spoor" -e 'uprobe:./storm:storm_call { @[arg0 % 1000] = count(); printf("%d\n", arg0); }' >out 2>err &
 tracer=$!
 until_there '^Attached' err

@@ -146,7 +146,7 @@ prints "two recordings, in one order of time" 'ordered
     grep -v @ both | sort -c -n && echo ordered; grep @ both' both "$file" "$other"
 
 mkfifo hold
-./recording living 0 1 1000 64 <hold >out &
+./recording living 0 1 1000 64 >out <hold &
 program=$!
 exec 9>hold
 for _ in $(seq 100); do
