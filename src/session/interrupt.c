@@ -3,7 +3,10 @@
  *
  * Signals are read between records. After the first one, the records that wait are handled for RECORDS_MS in all, except
  * that no command is started any more; after the second one, none is. Records that are left out are counted. Then the end
- * probes run and maps are printed, and names are looked up for NAMES_MS. The end of --duration leaves nothing out. */
+ * probes run and maps are printed, and names are looked up for NAMES_MS. The end of --duration leaves nothing out.
+ *
+ * A signal that comes within SAME_MS of one that counted is the same request: timeout(1) sends each of its signals twice, to
+ * the process and to its group. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -18,8 +21,9 @@ struct interrupt {
     int signals;    /* signalfd. -1: signals are the caller's */
     bool is_asked;  /* a signal asked for the end */
     bool is_at_end; /* the end probes run: exit() no longer drops records */
-    /* When the first signal asked, when signals were looked for last, and when printing the maps began: ns. */
-    uint64_t asked_at, looked_at, maps_at;
+    /* When the first signal asked, when the last one that counted came, when signals were looked for last, and when printing
+     * the maps began: ns. */
+    uint64_t asked_at, counted_at, looked_at, maps_at;
     unsigned stop_signals_before; /* how many signals may have asked for the end before the end probes run */
     unsigned pending_sigusr1;     /* SIGUSR1 for which the blocks of self probes have not run yet */
     uint64_t pause_at;            /* an iteration over recordings pauses at this time; 0: never */
@@ -28,7 +32,7 @@ struct interrupt {
     uint64_t unread, unplayed, unnamed;
 };
 
-enum { RECORDS_MS = 500, NAMES_MS = 1000 };
+enum { RECORDS_MS = 500, NAMES_MS = 1000, SAME_MS = 100 };
 
 uint64_t session_clock(void)
 {
@@ -109,6 +113,17 @@ void interrupt_count_unplayed(struct session *session)
     session->interrupt->unplayed++;
 }
 
+/* Counts a signal that asks for the end, unless it is one that was counted already. */
+static void count_signal(struct session *session)
+{
+    const uint64_t now = session_clock();
+    if (session->handler.stop_signals && now < session->interrupt->counted_at + SAME_MS * UINT64_C(1000000))
+        return;
+    if (!session->handler.stop_signals++)
+        session->interrupt->asked_at = now;
+    session->interrupt->counted_at = now;
+}
+
 /* SIGUSR1 does not ask for the end: it is counted for the self probes. */
 bool session_interrupted(struct session *session)
 {
@@ -122,8 +137,8 @@ bool session_interrupted(struct session *session)
             continue;
         }
         session->interrupt->is_asked = true;
-        if (signal.ssi_signo != SIGALRM && !session->handler.stop_signals++)
-            session->interrupt->asked_at = session_clock();
+        if (signal.ssi_signo != SIGALRM)
+            count_signal(session);
     }
     return session->interrupt->is_asked || session->interrupt->pauses;
 }
