@@ -16,6 +16,7 @@
 #include "reader/relation.h"
 #include "sym/dwarf/dwarf.h"
 #include "sym/elf/debug_file.h"
+#include "sym/instruction.h"
 #include "sym/kernel/kallsyms.h"
 #include "sym/kernel/tracefs.h"
 
@@ -275,6 +276,14 @@ static void check_libraries(struct doctor *doctor, void *thing)
                     "liblzma.so.5 is not there: the symbols in .gnu_debugdata are not read");
         doctor_advise(doctor, "Debian: apt install liblzma5; Fedora: dnf install xz-libs");
     }
+    if (machine_here() == MACHINE_X86_64 && instruction_has_decoder(MACHINE_X86_64)) {
+        doctor_find(doctor, DOCTOR_OK, "libcapstone tells where instructions begin");
+    } else if (machine_here() == MACHINE_X86_64) {
+        doctor_find(doctor, DOCTOR_WARNING,
+                    "libcapstone is not there: uprobes inside of functions need --unsafe");
+        doctor_advise(doctor, "Debian: apt install libcapstone-dev; Fedora: dnf install capstone");
+    }
+    instruction_end();
     switch (dwarf_servers()) {
     case DWARF_SERVERS_NONE:
         doctor_find(doctor, DOCTOR_OK, "no server is asked for debug information: DEBUGINFOD_URLS is empty");

@@ -9,9 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kernel/state.h"
-#include "base/text.h"
 #include "base/whole.h"
+#include "kernel/state.h"
 
 enum { HAS_PERFMON = 38, HAS_BPF = 39 }; /* numbers of CAP_PERFMON and CAP_BPF, which older headers lack */
 

@@ -233,8 +233,8 @@ char *find_recording(const struct find_choice *choice, struct text *why)
      * differ. */
     const bool is_named_here = !choice->pid || mapped.inner == (pid_t)choice->pid;
     const bool is_any = !choice->name && !choice->pid && !choice->id;
-    const struct find_entry *other =
-        NULL; /* the newest one of somebody else, who may have made it for us to read */
+    /* The newest one of somebody else, who may have made it for us to read. */
+    const struct find_entry *other = NULL;
     for (size_t i = 0; i < list.count && !path && is_named_here; i++) {
         if (!is_chosen(choice, &list.items[i]))
             continue;

@@ -263,6 +263,15 @@ bool apart_is_gone(const struct apart *apart)
     return !is_pretended && (apart->socket < 0 || apart->parent != getpid());
 }
 
+int apart_need(const struct apart_options *options, struct apart **apart)
+{
+    if (*apart && !apart_is_gone(*apart))
+        return 0;
+    apart_end(*apart);
+    *apart = NULL;
+    return apart_start(options, apart);
+}
+
 void apart_may_leave(struct apart *apart, apart_leaves *leaves, void *state)
 {
     apart->leaves = leaves;

@@ -46,6 +46,9 @@ struct apart_options {
 
 /* Makes the child. Returns 0 or -errno. */
 int apart_start(const struct apart_options *options, struct apart **out);
+/* Makes the child unless *apart, which may be NULL, can still be asked; one that is gone is ended first. Returns 0, or -errno
+ * with *apart NULL. */
+int apart_need(const struct apart_options *options, struct apart **apart);
 /* Ends the child, which is gone when this returns, unless it waits for a file system that does not answer. NULL
  * does nothing. */
 void apart_end(struct apart *apart);

@@ -86,13 +86,9 @@ static int start(void)
 {
     static const struct apart_options options = {
         .name = "spoor-names", .serve = serve, .memory = MEMORY, .patience_ms = PATIENCE_MS};
-    if (reader && !apart_is_gone(reader))
-        return 0;
-    apart_end(reader);
-    reader = NULL;
     if (deaths && clock_seconds(CLOCK_MONOTONIC) - died > FORGIVEN_AFTER)
         deaths = 0;
-    return deaths < DEATHS_MAX ? apart_start(&options, &reader) : -EBADMSG;
+    return deaths < DEATHS_MAX ? apart_need(&options, &reader) : -EBADMSG;
 }
 
 static int ask(const struct text *question, struct apart_answer *answer)

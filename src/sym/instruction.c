@@ -81,11 +81,7 @@ static int start(void)
 {
     static const struct apart_options options = {
         .name = "spoor-code", .serve = serve, .begin = begin, .memory = MEMORY, .patience_ms = PATIENCE_MS};
-    if (reader && !apart_is_gone(reader))
-        return 0;
-    apart_end(reader);
-    reader = NULL;
-    return apart_start(&options, &reader);
+    return apart_need(&options, &reader);
 }
 
 static int ask(const void *code, size_t size, uint64_t offset, struct instruction_bounds *out)

@@ -50,11 +50,7 @@ static int start(void)
 {
     static const struct apart_options options = {
         .name = "spoor-tables", .serve = serve, .begin = begin, .memory = MEMORY, .patience_ms = PATIENCE_MS};
-    if (reader && !apart_is_gone(reader))
-        return 0;
-    apart_end(reader);
-    reader = NULL;
-    return apart_start(&options, &reader);
+    return apart_need(&options, &reader);
 }
 
 int tables_ask(enum tables_kind kind, const struct text *question, int fd, struct apart_answer *out)
