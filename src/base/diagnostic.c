@@ -7,6 +7,20 @@
 
 #include "base/terminal.h"
 
+static bool is_of_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool source_has_name(const struct source *source, uint32_t offset, const char *name)
+{
+    const size_t length = strlen(name);
+    const char *at = source->text + offset;
+    return length && offset + length <= source->length && !strncasecmp(at, name, length) &&
+           !(offset && is_of_name(at[-1]) && is_of_name(*name)) &&
+           !(offset + length < source->length && is_of_name(at[length]));
+}
+
 static void context_add(struct diagnostics *diagnostics, struct span span, const char *message)
 {
     struct diagnostic_context **last = &diagnostics->items[diagnostics->count - 1].contexts;
@@ -105,6 +119,44 @@ void diagnose_hint_lines(struct diagnostics *diagnostics, struct text *lines)
     text_free(lines);
 }
 
+void diagnose_fix(struct diagnostics *diagnostics, struct span span, const char *text)
+{
+    if (!diagnostics->is_open)
+        return;
+    struct diagnostic_fix *fix = arena_new(diagnostics->arena, struct diagnostic_fix);
+    *fix = (struct diagnostic_fix){span, arena_strdup(diagnostics->arena, text)};
+    diagnostics->items[diagnostics->count - 1].fix = fix;
+}
+
+/* Whether a name can be written without quotes wherever names can be written. */
+static bool is_plain(const char *name)
+{
+    for (; *name; name++)
+        if (!is_of_name(*name) && *name != '@' && *name != '$')
+            return false;
+    return true;
+}
+
+/* Finds the only place of a name in a span. False: there is none, because a macro wrote the name, or there are several. */
+static bool find_name(struct span within, const char *name, struct span *found)
+{
+    const uint32_t length = (uint32_t)strlen(name);
+    size_t count = 0;
+    for (uint32_t at = within.begin; within.source && at < within.end; at++)
+        if (source_has_name(within.source, at, name) && !count++)
+            *found = (struct span){within.source, at, at + length};
+    return count == 1 && found->end <= within.end;
+}
+
+void diagnose_nearest(struct diagnostics *diagnostics, const struct nearest *nearest, const char *behind)
+{
+    struct span place;
+    diagnose_hint(diagnostics, "did you mean '%s%s'?", nearest->best, behind);
+    if (diagnostics->is_open && is_plain(nearest->best) &&
+        find_name(diagnostics->items[diagnostics->count - 1].span, nearest->name, &place))
+        diagnose_fix(diagnostics, place, nearest->best);
+}
+
 void diagnose_context(struct diagnostics *diagnostics, struct span span, const char *format, ...)
 {
     if (!diagnostics->is_open)
@@ -127,6 +179,8 @@ void diagnostics_repeat(struct diagnostics *diagnostics, const struct diagnostic
             diagnose_context(diagnostics, context->span, "%s", context->message);
         if (said->hint)
             diagnose_hint(diagnostics, "%s", said->hint);
+        if (said->fix)
+            diagnose_fix(diagnostics, said->fix->span, said->fix->text);
     }
 }
 

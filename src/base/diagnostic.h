@@ -35,11 +35,17 @@ struct diagnostic_context { /* another span that belongs to the diagnostic */
     struct diagnostic_context *next;
 };
 
+struct diagnostic_fix { /* a change of the text that takes the mistake away */
+    struct span span;   /* what is replaced; an empty one: where something is put */
+    const char *text;
+};
+
 struct diagnostic {
     enum severity severity;
     struct span span;
     const char *message;
-    const char *hint; /* or NULL */
+    const char *hint;                 /* or NULL */
+    const struct diagnostic_fix *fix; /* or NULL: none is known */
     struct diagnostic_context *contexts;
 };
 
@@ -73,6 +79,12 @@ void diagnose_hint(struct diagnostics *diagnostics, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds a hint of several lines, and frees `lines`. */
 void diagnose_hint_lines(struct diagnostics *diagnostics, struct text *lines);
+/* Adds the change that takes the mistake away to the latest report, if that was kept. */
+void diagnose_fix(struct diagnostics *diagnostics, struct span span, const char *text);
+struct nearest;
+/* Adds what may have been meant to the latest report: as the hint "did you mean 'BEST()'?", in which `behind` stands
+ * for "()", and as a fix, where the report's span has the name once. */
+void diagnose_nearest(struct diagnostics *diagnostics, const struct nearest *nearest, const char *behind);
 
 /* Adds another span to the latest report; it is shown behind the report, with the same severity. */
 void diagnose_context(struct diagnostics *diagnostics, struct span span, const char *format, ...)
@@ -92,6 +104,8 @@ struct position {
     unsigned line, column;
 };
 struct position source_position(const struct source *source, uint32_t offset);
+/* Whether a name stands alone at an offset, and is not a part of another one. */
+bool source_has_name(const struct source *source, uint32_t offset, const char *name);
 
 /* Speeds up many questions about one text: each search begins at the last position found. Zero-initialise it. */
 struct source_cursor {

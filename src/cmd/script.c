@@ -17,6 +17,7 @@
 #include "builtin/all.h"
 #include "cmd/command.h"
 #include "cmd/tools.h"
+#include "print/diagnostic_json.h"
 
 /* Writes what is said about a script that a command has written, in terms of the command line. */
 static void render_parts(const struct options *options, const struct diagnostics *diagnostics,
@@ -40,10 +41,21 @@ static void render_parts(const struct options *options, const struct diagnostics
     }
 }
 
+/* Whether messages about the script are what the command was asked for, by a program: --check with -f json. */
+static bool prints_diagnostics(const struct options *options)
+{
+    const struct session_options *session = &options->session;
+    return session->source && session->is_json && session->check_only && !options->lists;
+}
+
 static void render_all(const struct options *options, const struct diagnostics *diagnostics,
                        enum severity severity, struct text *text)
 {
-    if (options->part_count)
+    if (prints_diagnostics(options)) {
+        for (size_t i = 0; i < diagnostics->count; i++)
+            if (diagnostics->items[i].severity == severity)
+                diagnostic_json(text, &diagnostics->items[i], options->session.source);
+    } else if (options->part_count)
         render_parts(options, diagnostics, severity, text);
     else
         diagnostics_render(text, diagnostics, severity, options->session.colour);
@@ -67,7 +79,7 @@ void command_diagnose(const struct options *options, const struct diagnostics *d
 {
     struct text text = {0};
     render(options, diagnostics, &text);
-    command_write(stderr, rendered(&text));
+    command_write(prints_diagnostics(options) && !text.failed ? stdout : stderr, rendered(&text));
     text_free(&text);
 }
 

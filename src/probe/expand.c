@@ -52,7 +52,7 @@ static int unknown_kind(struct probe_environment *environment, const struct prob
     }
     diagnose_error(environment->diagnostics, point_span(point, 0), "Invalid probe type: %s", name);
     if (nearest.best)
-        diagnose_hint(environment->diagnostics, "did you mean '%s'?", nearest.best);
+        diagnose_nearest(environment->diagnostics, &nearest, "");
     else
         diagnose_hint(environment->diagnostics, "probe types are %s", text_string(&all));
     text_free(&all);

@@ -102,7 +102,7 @@ int point_no_match(struct probe_environment *environment, const struct probe_kin
     diagnose_error(environment->diagnostics, point->span, "No matches for %s %s.", kind->name,
                    point_rest(environment, "", point, 1));
     if (nearest && nearest->best)
-        diagnose_hint(environment->diagnostics, "did you mean '%s'?", nearest->best);
+        diagnose_nearest(environment->diagnostics, nearest, "");
     else
         diagnose_hint(environment->diagnostics, "`spoor -l '%s:*'` lists what there is", kind->name);
     return -ENOENT;

@@ -263,7 +263,7 @@ static void unknown_key(const struct setting *setting, const char *key, struct d
     for (size_t i = 0; i < LINES; i++)
         nearest_offer(&nearest, lines[i].key);
     if (nearest.best)
-        diagnose_hint(diagnostics, "did you mean '%s'?", nearest.best);
+        diagnose_nearest(diagnostics, &nearest, "");
 }
 
 void settings_from_script(struct settings *settings, const struct script *script,
@@ -337,7 +337,7 @@ static bool read_setting(struct node *node, void *state)
     diagnose_error(reading->diagnostics, node->span, "%s: not a known configuration option",
                    node->field.name);
     if (nearest.best)
-        diagnose_hint(reading->diagnostics, "did you mean '%s'?", nearest.best);
+        diagnose_nearest(reading->diagnostics, &nearest, "");
     return false;
 }
 

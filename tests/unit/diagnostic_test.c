@@ -62,6 +62,44 @@ static void a_flood_is_cut(void **state)
     assert_null(diagnostics.items[100].hint);
 }
 
+/* A fix replaces the name where it stands: once in the report's span, as a whole word. */
+static void a_fix_needs_its_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name, *best;
+        uint32_t begin; /* of the fix; UINT32_MAX: there is none */
+    } table[] = {
+        {"uprobe:libc:mallocc", "mallocc", "malloc", 12},
+        {"@ab[@abc]", "@abc", "@abcd", 4},
+        {"Begni", "begni", "begin", 0},
+        {"twice twice", "twice", "once", UINT32_MAX},
+        {"a_name", "name", "same", UINT32_MAX},
+        {"named", "name", "same", UINT32_MAX},
+        {"MACRO(1)", "name", "same", UINT32_MAX},
+        {"f::b", "b", "f::c(int)", UINT32_MAX}, /* would need quotes */
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct source source = {"a.bt", table[i].text, strlen(table[i].text)};
+        struct diagnostics diagnostics = {.arena = &arena}, again = {.arena = &arena};
+        const struct nearest nearest = {.name = table[i].name, .best = table[i].best};
+        diagnose_nearest(&diagnostics, &nearest, "");
+        diagnose_error(&diagnostics, (struct span){&source, 0, (uint32_t)source.length}, "no such name");
+        diagnose_nearest(&diagnostics, &nearest, "()");
+        diagnostics_repeat(&again, &diagnostics, true);
+        assert_non_null(strstr(again.items[0].hint, "()'?"));
+        const struct diagnostic_fix *fix = again.items[0].fix;
+        if (table[i].begin == UINT32_MAX) {
+            assert_null(fix);
+            continue;
+        }
+        assert_non_null(fix);
+        assert_int_equal(fix->span.begin, table[i].begin);
+        assert_int_equal(fix->span.end, table[i].begin + strlen(table[i].name));
+        assert_string_equal(fix->text, table[i].best);
+    }
+}
+
 /* The line is shown around the position, and is never cut in the middle of a character. */
 static void a_long_line_is_cut(void **state)
 {
@@ -122,9 +160,8 @@ static void the_nearest_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nearest_name),
-        cmocka_unit_test(a_hint_belongs_to_the_latest_report),
-        cmocka_unit_test(a_flood_is_cut),
+        cmocka_unit_test(the_nearest_name),   cmocka_unit_test(a_hint_belongs_to_the_latest_report),
+        cmocka_unit_test(a_flood_is_cut),     cmocka_unit_test(a_fix_needs_its_place),
         cmocka_unit_test(a_long_line_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

@@ -159,7 +159,7 @@ void check_hint_field(struct checker *checker, const struct type *object, const 
         return;
     fields_offer(&nearest, object, 4, &budget);
     if (nearest.best) {
-        check_hint(checker, "did you mean '%s'?", nearest.best);
+        check_nearest(checker, &nearest, "");
         return;
     }
     /* No name is similar: a short list of all fields is the hint. */

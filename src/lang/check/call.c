@@ -79,7 +79,7 @@ static bool suggest_name(struct checker *checker, const char *name, unsigned fla
     for (size_t i = 0; flags == BUILTIN_BARE && i < sizeof statements / sizeof *statements; i++)
         nearest_offer(&nearest, statements[i]);
     if (nearest.best)
-        check_hint(checker, "did you mean '%s%s'?", nearest.best, flags == BUILTIN_CALL ? "()" : "");
+        check_nearest(checker, &nearest, flags == BUILTIN_CALL ? "()" : "");
     return nearest.best;
 }
 

@@ -50,6 +50,12 @@ void check_hint(struct checker *checker, const char *format, ...)
     text_free(&text);
 }
 
+void check_nearest(struct checker *checker, const struct nearest *nearest, const char *behind)
+{
+    if (checker->is_reporting)
+        diagnose_nearest(checker->diagnostics, nearest, behind);
+}
+
 bool check_takes_hint(const struct checker *checker)
 {
     return checker->is_reporting && diagnostics_are_open(checker->diagnostics);

@@ -101,6 +101,8 @@ void check_error(struct checker *checker, struct span span, const char *format, 
 void check_warning(struct checker *checker, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void check_hint(struct checker *checker, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds what may have been meant to the latest report; see diagnose_nearest(). */
+void check_nearest(struct checker *checker, const struct nearest *nearest, const char *behind);
 struct node *check_argument(const struct node *call, unsigned number); /* NULL if it was not given */
 const char *check_literal(const struct node *node);                    /* text of NODE_STRING, else NULL */
 /* Evaluates an expression that is a constant, also through casts and sizeof. False: it is none. */

@@ -188,7 +188,7 @@ static void undefined_variable(struct checker *checker, const struct node *node)
     for (size_t i = 0; i < state->visible_count && is_telling(node->variable.name); i++)
         nearest_offer(&nearest, state->visible[i]->variable.name);
     if (nearest.best)
-        check_hint(checker, "did you mean '%s'?", nearest.best);
+        check_nearest(checker, &nearest, "");
     else
         check_hint(checker,
                    "a variable lives in the block that assigned it first: declare it outside with let %s;",
@@ -490,7 +490,7 @@ static void undefined_map(struct checker *checker, const struct node *node)
         check_hint(checker, "the block that assigns to %s is left out: none of its probes is there",
                    node->map.name);
     else if (nearest.best)
-        check_hint(checker, "did you mean '%s'?", nearest.best);
+        check_nearest(checker, &nearest, "");
     else if (node->map.key && node->map.key->kind != NODE_TUPLE)
         check_hint(checker,
                    "nothing is ever assigned to %s; --enum %s=NAME would fill it with the names of an enum",

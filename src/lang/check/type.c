@@ -91,7 +91,7 @@ const struct type *check_type_name(struct checker *checker, const struct type_na
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         nearest_offer(&nearest, words[i]);
     if (nearest.best)
-        check_hint(checker, "did you mean '%s'?", nearest.best);
+        check_nearest(checker, &nearest, "");
     else if (checker->without_types)
         check_hint(checker, "%s", checker->without_types);
     return NULL;

@@ -110,6 +110,16 @@ void parser_fail_expected(struct parser *parser, const char *wanted)
         parser_fail(parser, span, "syntax: expected %s, found '%s'", wanted, parser_quote(parser, span));
 }
 
+void parser_fail_missing(struct parser *parser, enum token_kind kind)
+{
+    const char *text = token_kind_text(kind);
+    const struct span next = parser->token.span;
+    const uint32_t place = parser->previous.end;
+    parser_fail_expected(parser, arena_printf(parser->arena, "'%s'", text));
+    if (parser->hint_wanted && place <= next.begin) /* or a macro has written both */
+        diagnose_fix(parser->diagnostics, (struct span){next.source, place, place}, text);
+}
+
 void parser_advance(struct parser *parser)
 {
     if (parser_failed(parser))
@@ -140,9 +150,7 @@ bool parser_expect(struct parser *parser, enum token_kind kind)
 {
     if (parser_accept(parser, kind))
         return true;
-    char wanted[16] = "";
-    strcat(strcat(strcpy(wanted, "'"), token_kind_text(kind)), "'");
-    parser_fail_expected(parser, wanted);
+    parser_fail_expected(parser, arena_printf(parser->arena, "'%s'", token_kind_text(kind)));
     return false;
 }
 

@@ -41,6 +41,8 @@ bool parser_accept(struct parser *parser, enum token_kind kind);
 bool parser_expect(struct parser *parser, enum token_kind kind);
 /* Fails at the current token because something else was expected: `wanted` goes behind "syntax: expected ". */
 void parser_fail_expected(struct parser *parser, const char *wanted);
+/* The same for a token that is only missing: putting it behind the previous one is the fix. */
+void parser_fail_missing(struct parser *parser, enum token_kind kind);
 void parser_fail(struct parser *parser, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Reports something that is no reason to stop: parsing goes on. */

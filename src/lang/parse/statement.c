@@ -112,9 +112,11 @@ static struct node *parse_statements(struct parser *parser)
         struct position position = source_position(parser->source, open.begin);
         parser_report(parser, DIAGNOSTIC_ERROR, parser->token.span,
                       "syntax: expected '}', found the end of the script");
-        if (parser->hint_wanted)
+        if (parser->hint_wanted) {
             diagnose_hint(parser->diagnostics, "the block that is not closed begins at line %u, column %u",
                           position.line, position.column);
+            diagnose_fix(parser->diagnostics, parser->token.span, " }");
+        }
         parser->gave_up = true; /* the blocks around it are not closed either: one message is enough */
     }
     struct node *block = node_new(parser->arena, NODE_BLOCK, span_between(open, parser->token.span));
@@ -431,7 +433,7 @@ static struct node *parse_statement(struct parser *parser)
         node->unary.is_open = parser->token.kind == TOKEN_BRACE_CLOSE;
     if (!form.ends_with_block && parser->token.kind != TOKEN_BRACE_CLOSE &&
         parser->token.kind != TOKEN_SEMICOLON && parser->token.kind != TOKEN_END)
-        parser_fail_expected(parser, "';'");
+        parser_fail_missing(parser, TOKEN_SEMICOLON);
     parser->chain = chain;
     return node;
 }
