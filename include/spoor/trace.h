@@ -119,10 +119,10 @@ enum spoor_life {
     SPOOR_DEFINE_(spoor_tracepoint_##name_, #name_, spoor_group_##group_, spoor_object_##object_,            \
                   SPOOR_FLAG_USDT_, SPOOR_FIRE_, (group_, name_), __VA_ARGS__)
 
-/* Once per tracepoint, in one .c file of the program (or of the shared library that has it). Before the
- * header is included, a program may define SPOOR_TRACEPOINT_SCOPE as __attribute__((visibility("hidden"))):
- * then other shared libraries cannot use its tracepoints, and sites in position-independent libraries save a
- * load. */
+/* Once per tracepoint, in one .c file of the program (or of the shared library that has it). Forgotten, the linker
+ * misses a symbol SPOOR_TRACEPOINT_HERE.NAME; written twice, it finds two. Before the header is included, a program
+ * may define SPOOR_TRACEPOINT_SCOPE as __attribute__((visibility("hidden"))): then other shared libraries cannot use
+ * its tracepoints, and sites in position-independent libraries save a load. */
 #define SPOOR_TRACEPOINT_HERE(name_)                                                                         \
     struct spoor_tracepoint spoor_tracepoint_##name_ = {&spoor_zero_,                                        \
                                                         &spoor_tracepoint_##name_##_definition, 0};          \
@@ -657,7 +657,7 @@ static inline __attribute__((always_inline)) uint64_t spoor_real_(double value)
                                    0 SPOOR_EACH_(SPOOR_ONE_, ~, __VA_ARGS__),                                \
                                    SPOOR_FIRST_(__VA_ARGS__, ~),                                             \
                                    flags_};                                                                  \
-    extern SPOOR_TRACEPOINT_SCOPE struct spoor_tracepoint tag_;                                              \
+    extern SPOOR_TRACEPOINT_SCOPE struct spoor_tracepoint tag_ __asm__("SPOOR_TRACEPOINT_HERE." text_);      \
     static inline __attribute__((unused, always_inline)) void tag_##_record(                                 \
         unsigned char spoor_enabled_, uint32_t spoor_size_, uint32_t spoor_owner_,                           \
         uint64_t spoor_id_ SPOOR_EACH_(SPOOR_PARAMETER_, ~, __VA_ARGS__))                                    \
