@@ -11,12 +11,16 @@
 #   make bench       measures beside the peers                 (Debian's bpftrace)
 #   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
-#   make install     DESTDIR, PREFIX
+#   make install     DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, STRIP (empty: with debug information), BPFTRACE=1 (a link of that name)
+#   make uninstall   takes exactly that away again
 #   make format      clang-format over the tree
 #   make lint        checks of the source alone: format, clang-tidy, cppcheck, shellcheck, sizes; part of make check
 
 BUILD  ?= build
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+STRIP  ?= strip
 ifeq ($(origin CC),default)
 CC     := gcc
 endif
@@ -75,7 +79,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc
 comma := ,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install format lint lint-files clean setup tests guest
+.PHONY: all demo check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall format lint lint-files clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
@@ -279,24 +283,13 @@ FORMAT ?= clang-format -i
 format:
 	@$(FORMAT) $(wildcard src/*/*.[ch] src/*/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
 
+# What goes where is said by tools/install.
+INSTALL := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' STRIP='$(STRIP)' \
+	BPFTRACE='$(BPFTRACE)' VERSION='$(VERSION)' LIBS='$(LDLIBS)' tools/install
 install: all
-	install -D -m 755 $(BUILD)/spoor $(DESTDIR)$(PREFIX)/bin/spoor
-	$(if $(BPFTRACE),ln -sf spoor $(DESTDIR)$(PREFIX)/bin/bpftrace)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.a $(BUILD)/libspoortracer.a
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/lib $(BUILD)/libspoor.so.1 $(BUILD)/libspoortracer.so.1
-	ln -sf libspoor.so.1 $(DESTDIR)$(PREFIX)/lib/libspoor.so
-	ln -sf libspoortracer.so.1 $(DESTDIR)$(PREFIX)/lib/libspoortracer.so
-	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@VERSION@,$(VERSION),' -e 's,@LIBS@,$(LDLIBS),' src/tracer/spoortracer.pc.in \
-		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/spoortracer.pc
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor/compat $(wildcard include/spoor/compat/*.h)
-	@mkdir -p $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions zsh/site-functions fish/vendor_completions.d)
-	$(BUILD)/spoor completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/spoor
-	$(BUILD)/spoor completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_spoor
-	$(BUILD)/spoor completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/spoor.fish
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 man/*.3
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/spoor $(wildcard include/spoor/*.h)
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/spoor/tools $(wildcard tools/*.bt) tools/fold
+	@$(INSTALL) $(BUILD)
+
+uninstall:
+	@$(INSTALL) --remove $(BUILD)
 
 -include $(LINTED:.ok=.d) $(OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

@@ -72,9 +72,7 @@ tables = {command: table(command) for command in commands} | {"": table()}
 for command, options in tables.items():
     path = "man/spoor%s.1" % ("-" + command if command else "")
     if not os.path.exists(os.path.join(root, path)):
-        path = "man/spoor.1"  # help, which has no options to speak of
-        if set(options) - {"-h", "--help"}:
-            complain("spoor %s: has options and no manual page" % command)
+        complain("spoor %s: has no manual page" % command)
         continue
     said = page(os.path.join(root, path))
     if len(options) < 2 or not said:
