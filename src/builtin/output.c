@@ -44,9 +44,25 @@ static void warn_of_address(struct checker *checker, const struct node *argument
     if (checker->unit->context->writes_sequence || !is_address_of_text(argument))
         return;
     check_warning(checker, *span, "%%s prints this address as a number, and not the text that may be there");
-    check_hint(checker, "str(%s) is the text; %%p or %%d prints the number without this warning",
+    check_hint(checker, "str(%s) is the text; %%p prints the number without this warning",
                length && length <= MOST ? arena_copy(checker->arena, span->source->text + span->begin, length)
                                         : "…");
+}
+
+/* Warns of %d for a time since the machine or the trace started, which wraps around every four seconds there. */
+static void warn_of_cut(struct checker *checker, const struct node *argument,
+                        const struct format_segment *conversion)
+{
+    static const char *const times[] = {"nsecs", "elapsed"};
+    const char *name = argument->kind == NODE_NAME   ? argument->name.name
+                       : argument->kind == NODE_CALL ? argument->call.name
+                                                     : "";
+    if (conversion->bits > 32 || !strchr("dioxXu", conversion->conversion) ||
+        (strcmp(name, times[0]) != 0 && strcmp(name, times[1]) != 0))
+        return;
+    check_warning(checker, argument->span, "%%%c prints only the lower %u bits of %s", conversion->conversion,
+                  conversion->bits, name);
+    check_hint(checker, "%%ll%c prints all of it", conversion->conversion);
 }
 
 const struct type *formatted_check(struct checker *checker, struct node *node)
@@ -75,6 +91,8 @@ const struct type *formatted_check(struct checker *checker, struct node *node)
             check_hint(checker, "%%s prints any value");
         } else if (format_conversion(format, i)->conversion == 's') {
             warn_of_address(checker, argument);
+        } else {
+            warn_of_cut(checker, argument, format_conversion(format, i));
         }
     }
     node->call.data = (void *)format;

@@ -88,16 +88,29 @@ enum { STACK_FRAMES_MAX = 127 };
 static const char *const stack_modes[] = {"bpftrace", "perf", "raw", "build_id"}; /* enum stack_mode */
 enum { STACK_MODES = sizeof stack_modes / sizeof *stack_modes };
 
-/* kstack, kstack(), kstack(n), kstack(mode), kstack(mode, n) */
+static bool node_is_word(const struct node *node, const char *word)
+{
+    return node->kind == NODE_NAME && !strcmp(node->name.name, word);
+}
+
+/* ustack(dwarf, …): by call frame information where that can be. */
+static bool asks_for_unwinding(const struct node *node)
+{
+    return node->kind == NODE_CALL && node->call.builtin->flags & BUILTIN_MAY_UNWIND &&
+           node->call.arguments.count && node_is_word(check_argument(node, 0), UNWINDING_WORD);
+}
+
+/* kstack, kstack(), kstack(n), kstack(mode), kstack(mode, n); ustack has UNWINDING_WORD before these. */
 static const struct type *check_stack(struct checker *checker, struct node *node)
 {
     bool is_call = node->kind == NODE_CALL;
     const struct builtin *builtin = is_call ? node->call.builtin : node->name.builtin;
+    const unsigned first = asks_for_unwinding(node);
     struct type *type = arena_new(checker->arena, struct type);
     *type = *type_simple(checker->arena, (enum type_kind)builtin->data);
     type->stack_frames = STACK_FRAMES_MAX;
     type->stack_mode = checker->stack_mode;
-    for (unsigned i = 0; is_call && i < node->call.arguments.count; i++) {
+    for (unsigned i = first; is_call && i < node->call.arguments.count; i++) {
         struct node *argument = check_argument(node, i);
         if (argument->kind == NODE_INTEGER && i + 1 == node->call.arguments.count) {
             uint64_t frames = argument->integer.value;
@@ -110,13 +123,12 @@ static const struct type *check_stack(struct checker *checker, struct node *node
             continue;
         }
         unsigned mode = 0;
-        while (mode < STACK_MODES &&
-               (argument->kind != NODE_NAME || strcmp(argument->name.name, stack_modes[mode])))
+        while (mode < STACK_MODES && !node_is_word(argument, stack_modes[mode]))
             mode++;
-        if (mode == STACK_MODES || i > 0) {
+        if (mode == STACK_MODES || i > first) {
             check_error(checker, argument->span,
-                        "%s(): expected a mode (bpftrace, perf, raw or build_id) or a number of frames",
-                        builtin->name);
+                        "%s(): expected %sa mode (bpftrace, perf, raw or build_id) or a number of frames",
+                        builtin->name, builtin->flags & BUILTIN_MAY_UNWIND && !i ? UNWINDING_WORD ", " : "");
             return NULL;
         }
         if (mode == STACK_BUILD_ID && type->kind == TYPE_KSTACK) {
@@ -140,9 +152,30 @@ static void lower_stack_by(struct lowering *l, struct node *node, enum stack_met
         ir_store(&l->b, into->memory.base, into->memory.offset + 8, 8, user_pid(l));
 }
 
-static struct ir *lower_stack_builtin(struct lowering *l, struct node *node, struct destination *into)
+static struct ir *lower_kstack(struct lowering *l, struct node *node, struct destination *into)
 {
-    lower_stack_by(l, node, node->type->kind == TYPE_USTACK ? STACK_OF_USER : STACK_OF_KERNEL, into);
+    lower_stack_by(l, node, STACK_OF_KERNEL, into);
+    return NULL;
+}
+
+static bool can_unwind(const struct lowering *l)
+{
+    const struct features *features = l->options->features;
+    return machine_here() == MACHINE_X86_64 && features->loop && features->program_btf && l->options->unwind;
+}
+
+static const char unwinding_needs[] =
+    "needs Linux 5.17 or newer on x86-64, and the kernel's types (/sys/kernel/btf/vmlinux)";
+
+/* A recording has neither registers nor memory: there the stack is what was recorded, however it is asked for. */
+static struct ir *lower_ustack(struct lowering *l, struct node *node, struct destination *into)
+{
+    const bool asks = asks_for_unwinding(node) && !l->context->has_record;
+    const bool unwinds = asks && can_unwind(l);
+    if (asks && !unwinds)
+        diagnose_warning(l->diagnostics, node->span,
+                         "ustack(" UNWINDING_WORD ") %s: frame pointers are followed", unwinding_needs);
+    lower_stack_by(l, node, unwinds ? STACK_UNWOUND : STACK_OF_USER, into);
     return NULL;
 }
 
@@ -150,7 +183,7 @@ static const struct type *check_unwound(struct checker *checker, struct node *no
 {
     if (machine_here() != MACHINE_X86_64) {
         check_error(checker, node->span, "dw_ustack is for programs of x86-64");
-        check_hint(checker, "use ustack, which follows frame pointers");
+        check_hint(checker, "use ustack(" UNWINDING_WORD "), which follows frame pointers here");
         return NULL;
     }
     return check_stack(checker, node);
@@ -158,14 +191,10 @@ static const struct type *check_unwound(struct checker *checker, struct node *no
 
 static struct ir *lower_unwound(struct lowering *l, struct node *node, struct destination *into)
 {
-    const struct features *features = l->options->features;
-    bool can = features->loop && features->program_btf && l->options->unwind;
-    /* A recording has neither registers nor memory: the stack is what ustack's is. */
-    if (!can && !l->context->has_record) {
-        diagnose_error(l->diagnostics, node->span,
-                       "dw_ustack needs Linux 5.17 or newer, and the kernel's types "
-                       "(/sys/kernel/btf/vmlinux)");
-        diagnose_hint(l->diagnostics, "use ustack, which follows frame pointers");
+    if (!can_unwind(l) && !l->context->has_record) {
+        diagnose_error(l->diagnostics, node->span, "dw_ustack %s", unwinding_needs);
+        diagnose_hint(l->diagnostics,
+                      "use ustack(" UNWINDING_WORD "), which follows frame pointers where it must");
         return NULL;
     }
     lower_stack_by(l, node, l->context->has_record ? STACK_OF_USER : STACK_UNWOUND, into);
@@ -276,16 +305,16 @@ const struct builtin builtins_symbol[] = {
      2,
      {PARAMETER_WORD, PARAMETER_WORD},
      .check = check_stack,
-     .lower = lower_stack_builtin,
+     .lower = lower_kstack,
      .data = TYPE_KSTACK},
     {"ustack",
-     "ustack([mode] [, frames])",
-     EITHER,
+     "ustack([dwarf] [, mode] [, frames])",
+     EITHER | BUILTIN_MAY_UNWIND,
      0,
-     2,
-     {PARAMETER_WORD, PARAMETER_WORD},
+     3,
+     {PARAMETER_WORD, PARAMETER_WORD, PARAMETER_WORD},
      .check = check_stack,
-     .lower = lower_stack_builtin,
+     .lower = lower_ustack,
      .data = TYPE_USTACK},
     {"dw_ustack",
      "dw_ustack([mode] [, frames])",

@@ -256,6 +256,7 @@ struct reader {
     int argc, next;
     void *target;
     struct command_arguments *arguments;
+    bool behind; /* words that come now count as such */
 };
 enum { READ_HELP = 2 };
 
@@ -278,13 +279,33 @@ static int read_option(struct reader *reader, const struct option_row *row, cons
     return apply(reader->target, &value);
 }
 
+/* A word goes to the place of an argument that has been read. */
+static void add_word(struct reader *reader, char *word)
+{
+    struct command_arguments *arguments = reader->arguments;
+    arguments->words[arguments->count++] = word;
+    arguments->behind += reader->behind;
+}
+
+static bool keeps_unknown(const struct reader *reader)
+{
+    const struct command_line *line = reader->line;
+    return line->keeps_unknown && reader->arguments->count &&
+           line->keeps_unknown(reader->target, reader->arguments->words[0]);
+}
+
 /* Reads --name or --name=value. */
-static int read_long(struct reader *reader, const char *word)
+static int read_long(struct reader *reader, char *word)
 {
     const struct option_row *other;
     const size_t length = strcspn(word + 2, "=");
     const struct option_row *row = row_with_name(reader->line, word + 2, length, &other);
     char option[NAME_MAX_SHOWN];
+    if (!row && keeps_unknown(reader)) {
+        reader->behind = true;
+        add_word(reader, word);
+        return 0;
+    }
     if (!row)
         return report_unknown(reader->line, word);
     if (other)
@@ -313,16 +334,14 @@ static int read_short(struct reader *reader, const char *word)
 
 static int read_all(struct reader *reader)
 {
-    struct command_arguments *arguments = reader->arguments;
     bool are_words = false; /* all arguments that follow are words */
     int status = 0;
     while (!status && reader->next < reader->argc) {
         char *word = reader->argv[reader->next++];
         if (are_words || word[0] != '-' || !word[1]) {
-            arguments->words[arguments->count++] = word; /* in the place of an argument that has been read */
-            arguments->behind += are_words;
+            add_word(reader, word);
         } else if (!strcmp(word, "--")) {
-            are_words = true;
+            are_words = reader->behind = true;
         } else {
             status = word[1] == '-' ? read_long(reader, word) : read_short(reader, word);
         }
@@ -384,7 +403,8 @@ bool command_line_parse(const struct command_line *line, int argc, char **argv, 
                         struct command_arguments *arguments, int *status)
 {
     *arguments = (struct command_arguments){.line = line, .words = argv + 1};
-    struct reader reader = {line, argv, argc, 1, target, arguments};
+    struct reader reader = {
+        .line = line, .argv = argv, .argc = argc, .next = 1, .target = target, .arguments = arguments};
     *status = read_all(&reader);
     if (*status == READ_HELP) {
         command_line_help(line, stdout);

@@ -118,7 +118,9 @@ struct command_line {
     size_t rule_count;
     const struct command_word *const *words; /* NULL-terminated, or NULL: none */
     enum completion completes;               /* of its other arguments */
-    const char *examples;                    /* the end of --help, or NULL */
+    /* Whether --name or --name=value, when it is none of the rows', is an argument behind the first word. NULL: no */
+    bool (*keeps_unknown)(const void *target, const char *first_word);
+    const char *examples; /* the end of --help, or NULL */
 };
 enum { COMMAND_ROWS_MAX = 96 };
 #define COMMAND_ROWS(table)                                                                                  \
@@ -135,7 +137,7 @@ struct command_arguments {
     const struct command_line *line;
     char **words;
     int count;
-    int behind; /* how many of the words, the last ones, came after -- */
+    int behind; /* how many of the words, the last ones, came after --, or after a kept option */
     bool given[COMMAND_ROWS_MAX];
 };
 

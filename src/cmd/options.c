@@ -10,6 +10,7 @@
 #include "base/diagnostic.h"
 #include "cmd/command.h"
 #include "base/number.h"
+#include "cmd/tools.h"
 
 static int fail_memory(const struct option_value *value)
 {
@@ -289,11 +290,22 @@ static const struct option_rule rules[] = {
     {"--keep", OPTION_NEEDS, "--rotate-size", NULL},
 };
 
+/* Options of a tool's own: spoor xfsdist --magic=0xef53. */
+static bool is_of_tool(const void *target, const char *first_word)
+{
+    const struct options *options = target;
+    struct text path = {0};
+    const bool is_tool = !options->script_count && !options->lists && tool_find(first_word, &path);
+    text_free(&path);
+    return is_tool;
+}
+
 const struct command_line spoor_line = {
     .usage = "[options] FILE | -e PROGRAM [parameters]",
     COMMAND_ROWS(rows),
     COMMAND_RULES(rules),
     .completes = COMPLETE_TOOLS,
+    .keeps_unknown = is_of_tool,
 };
 
 void options_help(FILE *out)

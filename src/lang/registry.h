@@ -57,7 +57,10 @@ enum builtin_flags {
     BUILTIN_UNWINDS = 1 << 20,         /* it takes a user stack by call frame information */
     BUILTIN_RUNS_COMMAND = 1 << 21,    /* its handler runs a command, which can take any time */
     BUILTIN_MAKES_FILES = 1 << 22,     /* its handler makes files */
+    BUILTIN_MAY_UNWIND = 1 << 23,      /* BUILTIN_UNWINDS if its first argument is UNWINDING_WORD */
 };
+
+#define UNWINDING_WORD "dwarf"
 
 enum { BUILTIN_PARAMETERS = 6 };
 

@@ -607,7 +607,7 @@ static void write_stack(struct walk *walk, const struct type *type, struct bytes
     uint64_t id = load_word(bytes, 0);
     uint32_t pid = type->kind == TYPE_USTACK ? (uint32_t)load_word(bytes, 8) : 0;
     const char *newline = walk->json ? "\\n" : "\n";
-    if (!id || !names || !names->stack || !names->stack(names->owner, type->kind, id, &stack))
+    if (!id || !names || !names->stack || !names->stack(names->owner, type, id, &stack))
         stack = (struct print_stack){0};
     bool is_named = type->stack_mode == STACK_BPFTRACE || type->stack_mode == STACK_PERF;
     size_t lines = stack.count + (stack.count && stack.end && is_named);

@@ -45,7 +45,7 @@ struct print_names {
     bool (*user_symbol)(void *owner, uint32_t pid, uint64_t address, bool is_return,
                         struct print_symbol *out);
     /* The frames of a stack. False: there is no such stack. */
-    bool (*stack)(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out);
+    bool (*stack)(void *owner, const struct type *type, uint64_t id, struct print_stack *out);
     /* TYPE_NAME: the probe or function with this index; NULL: no such name. */
     const char *(*name)(void *owner, uint64_t index);
     const char *(*username)(void *owner, uint64_t uid); /* NULL: no such user */

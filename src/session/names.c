@@ -28,6 +28,7 @@ struct names {
     struct text username;             /* the answer to the last username that was asked for */
     struct image_stack *stack_frames; /* the last stack that was asked for */
     bool has_unread_stacks;           /* it was reported that stacks could not be read */
+    uint64_t user_stacks, cut_stacks; /* printed; those that end after the first of several frames */
     uint64_t *tracing_glue_ranges;    /* names_tracing_glue() */
     uint32_t tracing_glue_slots;
     /* When traced processes are looked at again, and how much later after that: ns of the host's clock. */
@@ -179,7 +180,7 @@ const uint64_t *names_tracing_glue(void *state, uint32_t *slots)
     return session->names->tracing_glue_ranges;
 }
 
-static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
+static bool stack(void *owner, const struct type *type, uint64_t id, struct print_stack *out)
 {
     static const char *const ends[] = {
         [UNWIND_NO_RULE] = "[no unwind information]", [UNWIND_NO_MEMORY] = "[stack not readable]"};
@@ -207,11 +208,27 @@ static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_st
         .end = end < sizeof ends / sizeof *ends ? ends[end] : NULL,
     };
     out->count = image_stack_frames(session->names->stack_frames, size, &out->frames);
-    while (kind == TYPE_KSTACK && own < out->count && is_own_frame(session, out->frames[own]))
+    if (type->kind == TYPE_USTACK && type->stack_frames > 1) {
+        session->names->user_stacks++;
+        session->names->cut_stacks += out->count == 1;
+    }
+    while (type->kind == TYPE_KSTACK && own < out->count && is_own_frame(session, out->frames[own]))
         own++;
     out->frames += own;
     out->count -= own;
     return true;
+}
+
+void names_advise(struct session *session)
+{
+    const struct names *names = session->names;
+    if (!session->kernel || session->image.unwinds || session->options.no_warnings ||
+        names->cut_stacks * 2 <= names->user_stacks)
+        return;
+    session_report(session,
+                   "NOTE: %llu of %llu user stacks end after one frame, as where programs have no "
+                   "frame pointers: ustack(dwarf) goes on there\n",
+                   (unsigned long long)names->cut_stacks, (unsigned long long)names->user_stacks);
 }
 
 static const char *name(void *owner, uint64_t index)

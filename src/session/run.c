@@ -274,6 +274,7 @@ static void (*const ending[])(struct session *session) = {
     maps_print,
     report_last_errors,
     interrupt_report,
+    names_advise,
     report_disorder,
     report_runs,
 };

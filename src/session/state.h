@@ -141,6 +141,8 @@ void names_watch(struct session *session);
 /* Stacks and symbols are named when they are printed, often after their process has ended: reads which code the traced
  * processes map while they live, soon after the start and then ever less often. */
 void names_remember(struct session *session);
+/* Where most of the user stacks that were printed are one frame, says what would help. */
+void names_advise(struct session *session);
 
 /* ---- pump.c: a thread that empties the rings while records are handled ---- */
 

@@ -46,7 +46,7 @@ ctl -f X clear
 ctl -f X dump made
 ctl -f X dump 5ms made
 convert -q --to spdk X made
--q -f X -e 'trace:bdev:BDEV_IO_START { @[probe, comm] = count(); @len = hist(args.len); } trace:tcp:* { printf("%s %d\n", owner.description, nsecs); } interval:ms:20 { exit(); }'
+-q -f X -e 'trace:bdev:BDEV_IO_START { @[probe, comm] = count(); @len = hist(args.len); } trace:tcp:* { printf("%s %lld\n", owner.description, nsecs); } interval:ms:20 { exit(); }'
 -q -f X -e 'trace:* { @[probe] = count(); } tracepoint:sched:sched_switch { @switches = count(); } interval:ms:20 { exit(); }'
 C
 }

@@ -144,7 +144,7 @@ see cpuwalk '^\[[0-9]+\] .*@' "" "./worker c"
 duration=4s see profile '^ +crunch\+[0-9]+(@.*)?$' "" "stays crunch"
 "$tools/fold" <out >folded
 grep -qE '^worker;.*main;crunch [0-9]+$' folded && echo "ok tools: fold" || not_ok "tools: fold" "$(cat folded)"
-see offcpu ', sleep]: [2-9][0-9]{5}$' 0 "sleep 0.25"
+see offcpu ', sleep]: [2-9][0-9]{5}$' "" "sleep 0.25"
 see mallocleaks '^]: 7$' "" "stays forget"
 see threadsnoop 'worker +worker$' "" "stays threads"
 see killsnoop " 0 - +$$ +ok\$" "" "kill -0 $$"

@@ -104,6 +104,14 @@ def words(line):
         return None
 
 
+def options_of_tool(name):
+    """The options that a ready-made tool reads by getopt()."""
+    path = os.path.join(root, "tools", name + ".bt")
+    if not re.fullmatch("[a-z]+", name) or not os.path.exists(path):
+        return set()
+    return {"--" + option for option in re.findall(r'getopt\("([^"]+)"', open(path).read())}
+
+
 known = uses = 0
 for path in ["README.md"] + sorted(glob.glob("docs/*.md", root_dir=root)) + sorted(glob.glob("man/*.1", root_dir=root)):
     text = open(os.path.join(root, path)).read()
@@ -116,11 +124,12 @@ for path in ["README.md"] + sorted(glob.glob("docs/*.md", root_dir=root)) + sort
                 continue
             command = found[0] if found[0] in tables else ""
             uses += 1
+            options = set(tables[command]) | (set() if command else options_of_tool(found[0]))
             for word in found[bool(command) :]:
                 if word == "--":
                     break
                 option = re.match(r"(--[a-z][a-z_-]+|-[A-Za-z])(?![A-Za-z])", word)
-                if option and option[1] not in tables[command]:
+                if option and option[1] not in options:
                     complain("%s:%d: spoor %s has no option %s: %s" % (path, number, command, option[1], line.strip()))
 if uses < 50:
     complain("only %d uses of spoor were found in the documents: this check must follow them" % uses)

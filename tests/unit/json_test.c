@@ -332,10 +332,10 @@ static bool hostile_symbol(void *owner, uint64_t address, struct print_symbol *o
     return true;
 }
 
-static bool one_frame(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
+static bool one_frame(void *owner, const struct type *type, uint64_t id, struct print_stack *out)
 {
     static const uint64_t frame = 0x20;
-    (void)owner, (void)kind, (void)id;
+    (void)owner, (void)type, (void)id;
     *out = (struct print_stack){.frames = &frame, .count = 1};
     return true;
 }

@@ -46,13 +46,13 @@ static bool user_symbol(void *owner, uint32_t pid, uint64_t address, bool is_ret
     return true;
 }
 
-static bool stack(void *owner, enum type_kind kind, uint64_t id, struct print_stack *out)
+static bool stack(void *owner, const struct type *type, uint64_t id, struct print_stack *out)
 {
     static const uint64_t both[] = {0x1001, 0x10};
     static const uint64_t user[] = {0x1001, 0x2000, 0x10};
     (void)owner;
-    *out = kind == TYPE_KSTACK ? (struct print_stack){.frames = both, .count = 2}
-                               : (struct print_stack){.frames = user, .count = 3};
+    *out = type->kind == TYPE_KSTACK ? (struct print_stack){.frames = both, .count = 2}
+                                     : (struct print_stack){.frames = user, .count = 3};
     return id == 7;
 }
 

@@ -28,7 +28,14 @@ static const struct builtin *node_builtin(const struct uses_scan *scan, const st
     return node->kind == NODE_CALL ? builtin_find(scan->builtins, node->call.name, number) : NULL;
 }
 
-static void uses_builtin(struct uses_scan *scan, const struct builtin *builtin, uint32_t number)
+static bool is_asked_to_unwind(const struct node *node)
+{
+    const struct node *first = node->kind == NODE_CALL ? node->call.arguments.first : NULL;
+    return first && first->kind == NODE_NAME && !strcmp(first->name.name, UNWINDING_WORD);
+}
+
+static void uses_builtin(struct uses_scan *scan, const struct node *node, const struct builtin *builtin,
+                         uint32_t number)
 {
     struct context_uses *uses = &scan->uses;
     unsigned flags = builtin->flags;
@@ -41,7 +48,7 @@ static void uses_builtin(struct uses_scan *scan, const struct builtin *builtin, 
     uses->site |= (flags & BUILTIN_USES_SITE) != 0;
     uses->registers |= (flags & BUILTIN_USES_REGISTERS) != 0;
     uses->kstack |= (flags & BUILTIN_USES_KSTACK) != 0;
-    uses->unwinds |= (flags & BUILTIN_UNWINDS) != 0;
+    uses->unwinds |= flags & BUILTIN_UNWINDS || (flags & BUILTIN_MAY_UNWIND && is_asked_to_unwind(node));
     uses->symbols |= (flags & BUILTIN_USES_SYMBOLS) != 0;
     uses->user_memory |= (flags & BUILTIN_READS_MEMORY) != 0;
 }
@@ -78,7 +85,7 @@ static bool uses_visit(struct node *node, void *state)
         uses_subprogram(scan, node->call.name);
     const struct builtin *builtin = node_builtin(scan, node, &number);
     if (builtin)
-        uses_builtin(scan, builtin, number);
+        uses_builtin(scan, node, builtin, number);
     if (node->kind == NODE_FIELD && uses_args_field(scan, node))
         return false;
     scan->uses.user_memory |= (node->kind == NODE_FIELD && node->field.name) || node->kind == NODE_INDEX ||
