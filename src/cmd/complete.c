@@ -12,8 +12,12 @@ void candidates_offer(struct candidates *candidates, const char *text, const cha
     struct text safe = {0};
     terminal_escape(&safe, text, strlen(text), TERMINAL_NAME);
     if (!strncmp(text, begun, strlen(begun)) && !strpbrk(text, "\t\n") && !strcmp(text_string(&safe), text)) {
-        text_append(&candidates->out, candidates->word, candidates->kept);
-        terminal_print(&candidates->out, what ? "%s\t%s\n" : "%s\n", text, what);
+        if (candidates->take) {
+            candidates->take(candidates, text, what);
+        } else {
+            text_append(&candidates->out, candidates->word, candidates->kept);
+            terminal_print(&candidates->out, what ? "%s\t%s\n" : "%s\n", text, what);
+        }
     }
     text_free(&safe);
 }

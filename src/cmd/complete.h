@@ -10,10 +10,15 @@
 #include "base/text.h"
 #include "cmd/command_line.h"
 
+enum candidate_kind { CANDIDATE_WORD, CANDIDATE_PROBE, CANDIDATE_FIELD, CANDIDATE_BUILTIN, CANDIDATE_NAME };
+
 struct candidates {
     struct text out;
-    const char *word; /* the word that is completed, as it was typed */
-    size_t kept;      /* how many bytes of it are not completed: "--pid=", "12," */
+    const char *word;         /* the word that is completed, as it was typed */
+    size_t kept;              /* how many bytes of it are not completed: "--pid=", "12," */
+    enum candidate_kind kind; /* of those that are offered now */
+    /* Gets each candidate, without the bytes that are kept, instead of `out`; or NULL. */
+    void (*take)(struct candidates *candidates, const char *text, const char *what);
 };
 
 /* Adds a candidate, if it begins with what is completed. Names that could steer a terminal are not offered. */
@@ -28,5 +33,7 @@ void complete_values(struct candidates *candidates, enum completion kind);
 void complete_tracepoint(struct candidates *candidates, const char *before);
 void complete_probe(struct candidates *candidates);
 void complete_program(struct candidates *candidates);
+/* The same for a program that is not within a shell's quotes. */
+void complete_script(struct candidates *candidates);
 
 #endif

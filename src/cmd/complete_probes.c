@@ -172,6 +172,7 @@ static bool scan_program(const char *program, struct scan *scan)
 static int offer_fields(void *context, const char *name, const char *details)
 {
     struct candidates *candidates = context;
+    candidates->kind = CANDIDATE_FIELD;
     (void)name;
     for (const char *line = details; line && *line;) {
         size_t length = strcspn(line, "\n"), end = length;
@@ -215,6 +216,7 @@ static void offer_arguments(struct candidates *candidates, const struct scan *sc
 static void offer_names(struct candidates *candidates, const char *program, const char *end)
 {
     struct table seen = {0};
+    candidates->kind = CANDIDATE_NAME;
     for (const char *at = program; at < end; at++) {
         if (*at != '@' && *at != '$')
             continue;
@@ -232,8 +234,30 @@ static void offer_names(struct candidates *candidates, const char *program, cons
     table_free(&seen);
 }
 
+/* Offers functions and macros that the program has defined so far. */
+static void offer_functions(struct candidates *candidates, const char *program, const char *end)
+{
+    static const char *const words[] = {"fn ", "macro "};
+    candidates->kind = CANDIDATE_BUILTIN;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (const char *at = program; (at = strstr(at, words[i])) && at < end;) {
+            const bool is_word = at == program || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+            at += strlen(words[i]);
+            const char *name = at + strspn(at, " ");
+            size_t length = 0;
+            while (isalnum((unsigned char)name[length]) || name[length] == '_')
+                length++;
+            struct text text = {0};
+            text_append(&text, name, length);
+            if (is_word && length && name + length < end)
+                candidates_offer(candidates, text_string(&text), NULL);
+            text_free(&text);
+        }
+}
+
 static void offer_builtins(struct candidates *candidates)
 {
+    candidates->kind = CANDIDATE_BUILTIN;
     for (size_t i = 0; i < builtin_table.count; i++)
         for (const struct builtin *builtin = builtin_table.families[i]; builtin->name; builtin++)
             candidates_offer(candidates, builtin->name, builtin->synopsis);
@@ -248,6 +272,11 @@ void complete_program(struct candidates *candidates)
 {
     /* the quote belongs to the shell */
     candidates->kept += strspn(candidates->word + candidates->kept, "'\"") > 0;
+    complete_script(candidates);
+}
+
+void complete_script(struct candidates *candidates)
+{
     const char *program = candidates->word + candidates->kept, *end = program + strlen(program), *word = end;
     struct scan scan;
     if (!scan_program(program, &scan))
@@ -256,6 +285,7 @@ void complete_program(struct candidates *candidates)
     while (word > program && is_of_word(word[-1], is_block))
         word--;
     candidates->kept = (size_t)(word - candidates->word);
+    candidates->kind = CANDIDATE_PROBE;
     if (!is_block)
         complete_probe(candidates);
     else if (word - program > 5 && !strncmp(word - 5, "args.", 5))
@@ -264,6 +294,8 @@ void complete_program(struct candidates *candidates)
         offer_arguments(candidates, &scan);
     else if (*word == '@' || *word == '$')
         offer_names(candidates, program, word);
-    else if (word == program || !strchr(".>", word[-1]))
+    else if (word == program || !strchr(".>", word[-1])) {
+        offer_functions(candidates, program, word);
         offer_builtins(candidates);
+    }
 }

@@ -182,6 +182,40 @@ bool json_read_object(const char *text, size_t length, struct json_wanted *wante
     return scan.at == scan.end;
 }
 
+struct json_value json_find(struct json_value object, const char *path)
+{
+    char name[64];
+    for (; *path && object.bytes; path += *path == '.') {
+        const size_t length = strcspn(path, ".");
+        struct json_wanted wanted = {.name = name};
+        if (length >= sizeof name)
+            return (struct json_value){0};
+        memcpy(name, path, length);
+        name[length] = 0;
+        json_read_object(object.bytes, object.length, &wanted, 1);
+        object = wanted.value;
+        path += length;
+    }
+    return object;
+}
+
+bool json_next_item(struct json_value array, size_t *at, struct json_value *item)
+{
+    if (!array.bytes || *array.bytes != '[')
+        return false;
+    struct scan scan = {.at = array.bytes + (*at ? *at : 1), .end = array.bytes + array.length};
+    skip_space(&scan);
+    if (*at && !take(&scan, ','))
+        return false;
+    skip_space(&scan);
+    item->bytes = scan.at;
+    if (!scan_value(&scan))
+        return false;
+    item->length = (size_t)(scan.at - item->bytes);
+    *at = (size_t)(scan.at - array.bytes);
+    return true;
+}
+
 static void put_code(struct text *out, uint32_t code)
 {
     if (code < 0x80) {
@@ -232,4 +266,13 @@ bool json_read_unsigned(const struct json_value *value, uint64_t *number)
         end--;
     }
     return at && number_take(&at, end, 10, number) && at == end;
+}
+
+bool json_is_string(struct json_value value, const char *text)
+{
+    struct text said = {0};
+    const bool is_same = json_read_string(&value, &said) && !said.failed && said.length == strlen(text) &&
+                         !memcmp(text_string(&said), text, said.length);
+    text_free(&said);
+    return is_same;
 }

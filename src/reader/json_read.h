@@ -22,6 +22,14 @@ struct json_wanted { /* a member of the outermost object */
 
 /* Whether the text is one whole object. Fills in the values of the members that are wanted. */
 bool json_read_object(const char *text, size_t length, struct json_wanted *wanted, size_t count);
+/* Finds a value in an object that json_read_object() has read: "params.position.line" names a member of a member.
+ * bytes NULL: there is none. */
+struct json_value json_find(struct json_value object, const char *path);
+/* Takes the next item of an array that is a part of such an object; *at is 0 at first. False: there is no other one,
+ * or the value is no array. */
+bool json_next_item(struct json_value array, size_t *at, struct json_value *item);
+/* Whether the value is a string of just this text. */
+bool json_is_string(struct json_value value, const char *text);
 /* Appends the text of a string, as UTF-8. False: the value is no string. */
 bool json_read_string(const struct json_value *value, struct text *out);
 /* Reads a whole number that is not negative, or a string of one. False: the value is neither. */

@@ -128,6 +128,55 @@ static void count_sites(const struct session_unit *unit, struct session_point *p
     }
 }
 
+static bool is_within(struct span span, const struct source *source, uint32_t offset)
+{
+    return span.source == source && span.begin <= offset && offset < span.end;
+}
+
+struct finding {
+    const struct source *source;
+    uint32_t offset;
+    const struct node *found;
+};
+
+static bool find_node(struct node *node, void *state)
+{
+    struct finding *finding = state;
+    const struct node *found = finding->found;
+    const bool has_type = node->kind == NODE_MAP || (node->type && node->type->kind != TYPE_NONE);
+    if (is_within(node->span, finding->source, finding->offset) && has_type &&
+        (!found || node->span.end - node->span.begin <= found->span.end - found->span.begin))
+        finding->found = node;
+    return true;
+}
+
+struct session_place session_find(const struct session *session, uint32_t offset)
+{
+    const struct compiler *compiler = session->compiler;
+    struct finding finding = {session->options.source, offset, NULL};
+    struct session_place place = {0};
+    struct action_block *block = compiler->script ? compiler->script->blocks : NULL;
+    while (block && !is_within(block->span, finding.source, offset))
+        block = block->next;
+    if (!block)
+        return place;
+    place.point = block->attach_points;
+    for (const struct attach_point *at = block->attach_points; at; at = at->next)
+        if (is_within(at->span, finding.source, offset)) {
+            place.point = at;
+            place.is_at_point = true;
+        }
+    for (size_t i = 0; compiler->checks && !finding.found && i < session->units.count; i++) {
+        if (session->units.items[i].block != block)
+            continue;
+        if (compiler->checks[i].predicate)
+            node_walk(compiler->checks[i].predicate, find_node, &finding);
+        node_walk(compiler->checks[i].body, find_node, &finding);
+    }
+    place.node = finding.found;
+    return place;
+}
+
 void session_each_point(const struct session *session, session_point_visitor *visit, void *state)
 {
     const struct script *script = session->compiler->script;

@@ -142,4 +142,14 @@ struct session_point {
 typedef void session_point_visitor(void *state, const struct session_point *point);
 void session_each_point(const struct session *session, session_point_visitor *visit, void *state);
 
+/* What stands at an offset of the script. */
+struct session_place {
+    const struct attach_point
+        *point;       /* the attach point there, or the first one of the block; NULL: there is none */
+    bool is_at_point; /* the offset is within it */
+    const struct node
+        *node; /* the smallest map or expression with a type there, after checking; NULL: none */
+};
+struct session_place session_find(const struct session *session, uint32_t offset);
+
 #endif

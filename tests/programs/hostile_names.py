@@ -222,6 +222,7 @@ rows = {
     "doctor's option": (["doctor", "--" + bad], ["Zbad_"]),
     "help": (["help"], ["Usage"]),
     "completion": (["completion", "candidates", "--", "-p", ""], ["\t"]),
+    "lsp": (["lsp", bad], ["Zbad_"]),
     "completion of nothing": (["completion", bad], ["Zbad_"]),
 }
 for name, block in shown.items():

@@ -206,12 +206,42 @@ static void test_no_end_of_a_line(void **state)
     free(text);
 }
 
+static void test_paths_and_items(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\": {\"b\": [1, {\"c\": [ ]} ,\"x\\/y\"], \"b\": 2}, \"d\": \"a.b\"}";
+    const struct json_value whole = {text, strlen(text)};
+    const struct json_value array = json_find(whole, "a.b");
+    struct json_value item;
+    size_t at = 0;
+    assert_true(json_next_item(array, &at, &item));
+    assert_int_equal(item.length, 1);
+    assert_true(json_next_item(array, &at, &item));
+    size_t inner = 0;
+    struct json_value nothing;
+    assert_false(json_next_item(json_find(item, "c"), &inner, &nothing));
+    assert_true(json_next_item(array, &at, &item));
+    assert_true(json_is_string(item, "x/y"));
+    assert_false(json_is_string(item, "x/"));
+    assert_false(json_next_item(array, &at, &item));
+    static const char *const missing[] = {"b", "a.c", "a.b.c", "d.a", "a..b", ".a"};
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        assert_null(json_find(whole, missing[i]).bytes);
+    at = 0;
+    assert_false(json_next_item(json_find(whole, "d"), &at, &item));
+    assert_false(json_is_string(json_find(whole, "x"), ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_an_object), cmocka_unit_test(test_depth_is_bounded),
-        cmocka_unit_test(test_members),           cmocka_unit_test(test_order),
-        cmocka_unit_test(test_late_lines),        cmocka_unit_test(test_no_end_of_a_line),
+        cmocka_unit_test(test_what_is_an_object),
+        cmocka_unit_test(test_depth_is_bounded),
+        cmocka_unit_test(test_paths_and_items),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_late_lines),
+        cmocka_unit_test(test_no_end_of_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
