@@ -227,6 +227,9 @@ static const struct option_row rows[] = {
      .completes = COMPLETE_FILES}, /* as of `spoor report` */
     {0, "recording", "FILE", "read this recording, as -f FILE; may be given several times",
      SESSION(LIST, recordings), .completes = COMPLETE_FILES},
+    {0, "from", "now|start",
+     "where recordings of living programs begin: now (default), or with what they hold",
+     SESSION(CHOICE, from_start)},
     {0, "times", NULL, "with -f json: lines say when, as time_ns; for spoor report --merge",
      SESSION(FLAG, shows_times)},
     {0, "histogram", "bpftrace|bcc", "layout of histograms in text: BCC's is `low -> high : count`",

@@ -66,6 +66,9 @@ int live_replay_open(struct session *session)
         return refuse(session,
                       "--cgroup does not go with trace probes: recordings do not say who is in a group",
                       "-p chooses processes");
+    if (session->options.from_start)
+        return refuse(session, "--from start takes what was recorded before the kernel was asked",
+                      "without probes of the kernel it can be read");
     session->live_replay = calloc(1, sizeof *session->live_replay);
     if (!session->live_replay)
         return -ENOMEM;

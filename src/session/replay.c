@@ -26,6 +26,7 @@ struct replay_run {
     struct vm *vm;                       /* NULL where the kernel runs the programs */
     uint64_t monotonic_ahead, tai_ahead; /* how far these clocks are ahead of the boot clock: ns */
     uint64_t time;                       /* the time that was reached in the recordings: ns */
+    uint64_t since;                      /* events before this time are passed over; only lifetimes count */
     uint64_t *overwritten; /* events that each recording had lost before the trace began; or NULL */
 };
 
@@ -111,6 +112,37 @@ static void set_time(struct session *session, uint64_t time)
     vm_event(session->replay->vm, &event);
 }
 
+/* ---- what was recorded before ---- */
+
+/* Decides where the trace begins: now, if all recordings are of programs that live, unless --from start or -c asks for
+ * all of it. Returns the time of the beginning. */
+static uint64_t begin_history(struct session *session)
+{
+    struct replay *replay = session->environment.replay;
+    const size_t count = replay_count(replay);
+    bool all_live = !session->options.from_start && !session->options.command;
+    for (size_t i = 0; i < count; i++)
+        all_live = all_live && recording_is_live(replay_recording(replay, i));
+    const struct recording *first = replay_recording(replay, 0);
+    if (!all_live)
+        return replay_start(replay);
+    if (!recording_unrelated(first))
+        session->replay->since = clock_ns(CLOCK_BOOTTIME);
+    else if (replay_horizon(replay) != UINT64_MAX) /* it is the only one, and counts from its first event */
+        session->replay->since = recording_time(first, recording_counter_now());
+    return session->replay->since;
+}
+
+static void report_history(struct session *session)
+{
+    const struct replay *replay = session->environment.replay;
+    const struct session_options *options = &session->options;
+    for (size_t i = 0; i < replay_count(replay); i++)
+        if (session->replay->since && !options->is_quiet && !options->is_json)
+            session_report(session, "Reading %s from now on; --from start begins with what it holds\n",
+                           recording_path(replay_recording(replay, i)));
+}
+
 int replay_open_host(struct session *session)
 {
     const struct session_options *options = &session->options;
@@ -128,7 +160,7 @@ int replay_open_host(struct session *session)
     if (!options->recordings && !reader)
         return 0;
     if (!(error = replay_open_recordings(session)))
-        set_time(session, replay_start(session->environment.replay));
+        set_time(session, begin_history(session));
     return error;
 }
 
@@ -327,6 +359,13 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
     return took;
 }
 
+/* Called when all that was there has been read. */
+static void end_history(struct session *session)
+{
+    if (session->replay->since && !session->replay->overwritten)
+        replay_forget_overwritten(session);
+}
+
 /* Runs the programs for the events that are there, up to the time `until`; UINT64_MAX: until a signal asks for the
  * end. True: the trace is over. */
 static bool run_events(struct session *session, uint64_t *time, uint64_t until)
@@ -338,6 +377,12 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
     while ((got = replay_next(session->environment.replay, &event)) == 1) {
         if (event.time > until)
             return true;
+        if (event.time < session->replay->since) {
+            if (++took >= LOOK_AROUND && session_interrupted(session))
+                return true;
+            took %= LOOK_AROUND;
+            continue;
+        }
         *time = event.time;
         run_timers(session, event.time);
         if (!session->handler.exit_requested)
@@ -352,6 +397,8 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
                 return true;
         }
     }
+    if (!got)
+        end_history(session);
     if (got < 0)
         diagnose_error(&session->diagnostics, (struct span){0}, "A recording cannot be read: %s",
                        strerror(-got));
@@ -429,7 +476,7 @@ static void finish(struct session *session, uint64_t *time)
         over = replay_refresh(replay) < 0;
     }
     if (replay_is_live(replay) && !session->handler.exit_requested && !output_is_broken(session))
-        replay_pass_over(session, 0, end);
+        replay_pass_over(session, session->replay->since, end);
 }
 
 void replay_begin(struct session *session)
@@ -437,6 +484,8 @@ void replay_begin(struct session *session)
     struct replay *replay = session->environment.replay;
     if (replay && replay_keep_up(replay)) /* then recordings are read only between events */
         session_report(session, "WARNING: no thread can be made that keeps up with recordings\n");
+    if (replay && session->replay->vm)
+        report_history(session);
 }
 
 void replay_loop(struct session *session)

@@ -65,6 +65,7 @@ struct session_options {
     const char *without;             /* --no-feature; NULL: none */
     bool without_kernel;             /* --host vm */
     const char *const *recordings;   /* for probes that read them; NULL-terminated, or NULL: the newest */
+    bool from_start;                 /* --from start: also what living programs have recorded until now */
     const char *probe_filter;        /* regular expression, or NULL: all */
     enum probe_time runs;            /* PROBE_TEST: --test, PROBE_BENCH: --bench; else 0 */
     bool is_unsafe, is_json, is_quiet, is_verbose, warns; /* warns: -k */

@@ -248,6 +248,7 @@ static struct session_options options_for_session(struct spoor_tracer *tracer)
         .pid_count = options->pid_count,
         .follows = options->flags & SPOOR_TRACER_FOLLOW,
         .recordings = options->recordings,
+        .from_start = true,
         .is_unsafe = options->flags & SPOOR_TRACER_UNSAFE,
         .is_json = options->flags & SPOOR_TRACER_JSON,
         .check_only = options->flags & SPOOR_TRACER_CHECK_ONLY,

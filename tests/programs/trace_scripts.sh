@@ -172,6 +172,32 @@ exec 9>&-
 check "it ends with its program, found by -p" timeout 5 tail --pid=$tracer -f /dev/null
 check "and knows whose it was" grep -q '^@\[true\]' followed
 
+# What a living program has recorded until now: 300 requests, and then it waits.
+./recording waiting 300 1 0 4096 >out <hold &
+program=$!
+exec 9>hold
+until_so eval '[ "$(wc -l <out)" = 2 ]'
+waiting=$(head -n 1 out)
+counts() { "$spoor" "$@" -f "$waiting" -e 'trace:TCP_REQ_NEW { @ = count(); } interval:ms:300 { exit(); }'; }
+export -f counts
+export waiting
+prints "a living recording begins now" "Reading $waiting from now on; --from start begins with what it holds
+Attached 2 probes
+@: 0" bash -c counts
+prints "--from start: with what it holds" 'Attached 2 probes
+@: 300' bash -c 'counts --from start'
+prints "quietly" '@: 0' bash -c 'counts -q'
+prints "beside one that has ended, from the beginning" '@n: 2300' bash -c '"$spoor" -q -f "$file" -f "$waiting" -e "trace:TCP_REQ_NEW { if (++@n == 2300) { exit(); } }"'
+if [ "$(id -u)" = 0 ]; then
+    prints "with probes of the kernel it is refused" 'ERROR: tracepoint:syscalls:sys_enter_openat does not go with trace probes here: --from start takes what was recorded before the kernel was asked
+HINT: without probes of the kernel it can be read' bash -c '"$spoor" -q --from start -f "$waiting" -e "trace:TCP_REQ_NEW { exit(); } tracepoint:syscalls:sys_enter_openat { exit(); }" 2>&1 | sed -n "s/.*ERROR/ERROR/p; /HINT/p"'
+fi
+exec 9>&-
+wait $program
+program=
+prints "and when it has ended, from the beginning" 'Attached 2 probes
+@: 300' bash -c counts
+
 prints "-c: what the command records, from its beginning" '@: 300' bash -c '"$spoor" -q -c "./recording started 300 1 0 4096" -e "trace:TCP_REQ_NEW { @ = count(); }" </dev/null | grep @'
 
 if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
@@ -190,6 +216,20 @@ if [ -w /dev/shm ]; then
         check "SPDK's format: as many $name as spoor report shows" [ "$count" -gt 0 -a "${came:-0}" = "$count" ]
     done
     rm -f "$shm"
+    ./spdk_writer $spdk 100 0 4096 >out <hold &
+    program=$!
+    exec 9>hold
+    until_so eval '[ "$(wc -l <out)" -ge 3 ]'
+    waiting=$(head -n 1 out)
+    prints "SPDK's, too, begins now" "Reading $waiting from now on; --from start begins with what it holds
+Attached 2 probes
+@: 0" bash -c counts
+    prints "--from start: SPDK's with what it holds" 'Attached 2 probes
+@: 200' bash -c 'counts --from start'
+    exec 9>&-
+    wait $program
+    program=
+    rm -f "$waiting"
     # A round has 7 slots: the oldest of 28,000 that a ring of 256 keeps are the rest of an IO_START.
     ./spdk_writer $spdk 4000 0 256 </dev/null >out
     shm=$(head -n 1 out)
