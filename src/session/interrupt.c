@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals that ask for the end, which then comes soon, whatever waits to be printed or handled.
  *
- * Signals are read between records. After the first one, the records that wait are handled for RECORDS_MS in all, except
- * that no command is started any more; after the second one, none is. Records that are left out are counted. Then the end
+ * Signals are read between records. After the first one, the records that wait are handled for RECORDS_MS, and for as long
+ * again when the programs have stopped, which takes its time where CPUs are busy, except that no command is started any
+ * more; after the second one, none is. Records that are left out are counted. Then the end
  * probes run and maps are printed, and names are looked up for NAMES_MS. The end of --duration leaves nothing out.
  *
  * A signal that comes within SAME_MS of one that counted is the same request: timeout(1) sends each of its signals twice, to
@@ -201,6 +202,12 @@ bool interrupt_leaves_names(void *state)
     bool leaves = session->handler.stop_signals > 1 || has_had(session, NAMES_MS, since);
     session->interrupt->unnamed += leaves;
     return leaves;
+}
+
+void interrupt_records_begin(struct session *session)
+{
+    if (!session->interrupt->unread)
+        session->interrupt->asked_at = session_clock();
 }
 
 void interrupt_end_begins(struct session *session)

@@ -264,6 +264,7 @@ static void (*const ending[])(struct session *session) = {
     special_stop_timers,
     special_stop,
     await_programs,
+    interrupt_records_begin,
     runtime_errors_count_skipped,
     live_replay_finish,
     drain,

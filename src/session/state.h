@@ -319,6 +319,8 @@ bool interrupt_cuts(struct session *session);
 bool interrupt_leaves_names(void *session);
 /* An event of a recording was not read for want of time. */
 void interrupt_count_unplayed(struct session *session);
+/* To be called when the programs have stopped, which does not count as time for the records that wait. */
+void interrupt_records_begin(struct session *session);
 /* To be called when everything else was handled: from now on records are those of the end probes. */
 void interrupt_end_begins(struct session *session);
 /* Whether records are those of the end probes. */

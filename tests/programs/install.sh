@@ -59,7 +59,7 @@ if command -v man >/dev/null; then
     result $? "manual pages are well-formed" log
     MANWIDTH=200 man -l "$share/man/man1/spoor-offcpu.1" 2>/dev/null | tr -s ' ' >page
     grep -q '^ spoor-offcpu - how long threads did not run, and where they stopped$' page &&
-        grep -q '^ spoor offcpu PID one process; 0: everybody$' page && grep -q '^ @usecs\[kernel stack, user stack, COMM\]' page
+        grep -q '^ spoor offcpu --pid=PID one process$' page && grep -q '^ @usecs\[kernel stack, user stack, COMM\]' page
     result $? "a tool's page says what the head of its script says" page
 fi
 cmp -s "$root/examples/blockd/main.c" "$share/doc/spoor/examples/blockd/main.c"

@@ -49,6 +49,7 @@ bench -i -q -s 1 >"$dir/init.log" || { cat "$dir/init.log" && exit 1; }
 trace() {
     local script=$1 tracer
     shift
+    : >"$dir/errors" # of the trace before it
     "$spoor" -o "$dir/traced" -e "$script" 2>"$dir/errors" &
     tracer=$!
     while :; do
