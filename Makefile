@@ -8,6 +8,7 @@
 #                    (HOSTILE=1: instead, everything fails once: tests/hostile/run)
 #   make quick       what one runs between edits: unit tests, checks of the source, the cases that the changed files touch
 #   make check-deep  what takes a night: sanitizers, each failure, fuzzing, random scripts, all cases in other kernels (PARTS=…)
+#   make static      build/spoor-static: one file that needs no other
 #   make bench       measures beside the peers                 (Debian's bpftrace)
 #   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
@@ -38,6 +39,8 @@ LDLIBS   := -lpthread
 LDLIBS   += -liberty
 # The reader of debug information: elfutils (Debian: libdw-dev). It costs an empty script 0.3 ms at its start.
 LDLIBS   += -ldw -lelf
+# What these compress with, for those who link them statically (libelf uses zstd in newer versions).
+LDLIBS_STATIC := -Wl,--start-group -ldw -lelf -llzma -lbz2 -lz -lzstd -Wl,--end-group
 
 # What the compiler knows to harden programs; sanitizers see more without it.
 ifeq ($(SAN)$(findstring -fsanitize,$(OPTIMISE)),)
@@ -58,7 +61,7 @@ endif
 # libspoor is the recorder (src/recorder); everything else is the tracer. libspoortracer is that without the command.
 FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session tracer
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c src/$(folder)/*/*.c))
-COMMANDS := $(wildcard src/cmd/*.c)
+COMMANDS := $(filter-out src/cmd/static.c,$(wildcard src/cmd/*.c))
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 MAIN     := $(COMMANDS:src/%.c=$(BUILD)/obj/%.o)
 LIBRARY  := $(patsubst src/recorder/%.c,$(BUILD)/lib/%.o,$(wildcard src/recorder/*.c))
@@ -74,18 +77,27 @@ EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c)
 BLOCKD   := $(wildcard examples/blockd/*.c)
 EXAMPLES += $(BUILD)/examples/blockd
 FUZZERS  := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
-GENERATED := $(BUILD)/gen/syscalls.inc
+GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc
 
 comma := ,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall format lint lint-files clean setup tests guest
+.PHONY: all static demo check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall format lint lint-files clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
 $(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
 	@echo '  LD   $@'
 	@$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LDLIBS)
+
+# One file that needs no other, for machines on which nothing can be installed; stripped. The linker warns of functions of
+# the C library that src/cmd/static.c stands in for, so what it says is shown when it fails.
+static:
+	@tools/setup build static
+	@$(MAKE) --no-print-directory $(BUILD)/spoor-static
+$(BUILD)/spoor-static: $(MAIN) $(BUILD)/obj/cmd/static.o $(BUILD)/libtracer.a
+	@echo '  LD   $@'
+	@$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -s -o $@ $^ $(LDLIBS) $(LDLIBS_STATIC) 2>$@.log || { cat $@.log; exit 1; }
 
 $(BUILD)/libtracer.a: $(OBJECTS)
 	@rm -f $@
@@ -138,6 +150,11 @@ $(BUILD)/gen/syscalls.inc:
 	@mkdir -p $(@D)
 	@echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sed -nE -e '/__NR_(syscalls|arch_specific_syscall) /d' \
 		-e 's/^#define __NR_([a-z0-9_]+) .*/SYSCALL(\1, __NR_\1)/p' | sort > $@
+
+# The tools' scripts, as texts that the program contains: see src/cmd/tools.c.
+$(BUILD)/gen/tools.inc: $(wildcard tools/*.bt)
+	@mkdir -p $(@D)
+	@for tool in $(^F:.bt=); do echo "TOOL($$tool,"; sed -e 's/[\\"]/\\&/g; s/.*/"&\\n"/' tools/$$tool.bt; echo ')'; done >$@
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@mkdir -p $(@D)
@@ -274,7 +291,7 @@ lint: setup
 	@tests/run $(BUILD) source/
 
 setup:
-	@tools/setup build check
+	@tools/setup build static check
 
 clean:
 	rm -rf build build-san

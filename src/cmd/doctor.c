@@ -240,11 +240,12 @@ static void examine_word(struct doctor *doctor, const char *word, pid_t pid)
 {
     static const struct doctor_check nothing[] = {{"file", find_nothing}, {NULL, NULL}};
     struct named named = {doctor, pid, 0};
+    struct script_option script = {.file = word};
     struct text tool = {0};
     struct stat status;
     const bool is_file = !foreign_status(word, &status) && S_ISREG(status.st_mode);
-    if (is_file ? is_script(word) : tool_find(word, &tool))
-        doctor_script(doctor, &(struct script_option){.file = is_file ? word : text_string(&tool)});
+    if (is_file ? is_script(word) : tool_find(word, &script, &tool))
+        doctor_script(doctor, &script);
     else if (binary_each(word, pid, examine_file, &named) || !named.count)
         doctor_examine(doctor, word, nothing, (void *)word);
     text_free(&tool);

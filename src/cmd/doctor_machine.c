@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
@@ -263,6 +264,15 @@ static void check_kernel_symbols(struct doctor *doctor, void *thing)
 
 /* ---- what spoor uses besides ---- */
 
+/* Advises to install a library, if the program could open one: without a loader, which would have a base address, it is
+ * linked statically. */
+static void advise_library(struct doctor *doctor, const char *packages)
+{
+    const bool is_static = !getauxval(AT_BASE);
+    doctor_advise(doctor, "%s",
+                  is_static ? "this program is linked statically and loads no libraries" : packages);
+}
+
 static void check_libraries(struct doctor *doctor, void *thing)
 {
     const char *version = dwfl_version(NULL);
@@ -274,14 +284,14 @@ static void check_libraries(struct doctor *doctor, void *thing)
     } else {
         doctor_find(doctor, DOCTOR_WARNING,
                     "liblzma.so.5 is not there: the symbols in .gnu_debugdata are not read");
-        doctor_advise(doctor, "Debian: apt install liblzma5; Fedora: dnf install xz-libs");
+        advise_library(doctor, "Debian: apt install liblzma5; Fedora: dnf install xz-libs");
     }
     if (machine_here() == MACHINE_X86_64 && instruction_has_decoder(MACHINE_X86_64)) {
         doctor_find(doctor, DOCTOR_OK, "libcapstone tells where instructions begin");
     } else if (machine_here() == MACHINE_X86_64) {
         doctor_find(doctor, DOCTOR_WARNING,
                     "libcapstone is not there: uprobes inside of functions need --unsafe");
-        doctor_advise(doctor, "Debian: apt install libcapstone-dev; Fedora: dnf install capstone");
+        advise_library(doctor, "Debian: apt install libcapstone-dev; Fedora: dnf install capstone");
     }
     instruction_end();
     switch (dwarf_servers()) {
@@ -295,8 +305,8 @@ static void check_libraries(struct doctor *doctor, void *thing)
     case DWARF_SERVERS_UNREACHABLE:
         doctor_find(doctor, DOCTOR_WARNING,
                     "libdebuginfod.so.1 is not there: the servers of DEBUGINFOD_URLS are not asked");
-        doctor_advise(doctor,
-                      "Debian: apt install libdebuginfod1; Fedora: dnf install elfutils-debuginfod-client");
+        advise_library(doctor,
+                       "Debian: apt install libdebuginfod1; Fedora: dnf install elfutils-debuginfod-client");
         break;
     }
 }

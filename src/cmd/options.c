@@ -297,8 +297,9 @@ static const struct option_rule rules[] = {
 static bool is_of_tool(const void *target, const char *first_word)
 {
     const struct options *options = target;
+    struct script_option script;
     struct text path = {0};
-    const bool is_tool = !options->script_count && !options->lists && tool_find(first_word, &path);
+    const bool is_tool = !options->script_count && !options->lists && tool_find(first_word, &script, &path);
     text_free(&path);
     return is_tool;
 }

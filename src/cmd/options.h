@@ -13,8 +13,9 @@
 enum { OPTIONS_PIDS = 1024, OPTIONS_SCRIPTS = 64 };
 
 struct options {
-    struct script_option {          /* -e, --script, in their order */
-        const char *program, *file; /* one of them is NULL */
+    struct script_option { /* -e, --script, in their order */
+        /* One of them is NULL, or `file` is what messages call `program`. */
+        const char *program, *file;
     } scripts[OPTIONS_SCRIPTS];
     size_t script_count;
     const char *file;    /* FILE or "-", if there are no `scripts` */

@@ -304,13 +304,14 @@ static int run_sources(struct options *options, const struct source *sources, si
     return status;
 }
 
-/* Returns the path of a script: a file or, if there is none of that name, a tool. The tool's path is kept in
- * `tool`, because messages name it. */
-static const char *script_or_tool(const char *file, struct text *tool)
+/* Adds the script that FILE means: a file or, if there is none of that name, a tool, of which `tool` keeps the name. */
+static void add_file(struct options *options, struct text *tool)
 {
+    struct script_option *script = &options->scripts[options->script_count++];
     struct stat status;
-    bool is_file = !strcmp(file, "-") || foreign_status(file, &status) != -ENOENT;
-    return !is_file && tool_find(file, tool) ? text_string(tool) : file;
+    bool is_file = !strcmp(options->file, "-") || foreign_status(options->file, &status) != -ENOENT;
+    if (is_file || !tool_find(options->file, script, tool))
+        *script = (struct script_option){.file = options->file};
 }
 
 static int cannot_read(const char *file, int error)
@@ -325,9 +326,7 @@ int command_script(struct options *options)
 {
     struct text tool = {0};
     if (options->file)
-        options->file = script_or_tool(options->file, &tool);
-    if (options->file)
-        options->scripts[options->script_count++] = (struct script_option){.file = options->file};
+        add_file(options, &tool);
     size_t count = options->script_count;
     if (!count) {
         fputs("ERROR: no script: give a FILE, or -e PROGRAM\nHINT: spoor --help lists the options\n", stderr);

@@ -28,6 +28,16 @@ static const struct {
 };
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
+/* The scripts that were there when the program was built. */
+static const struct {
+    const char *file, *program;
+} contained[] = {
+#define TOOL(name, text) {#name ".bt", text},
+#include "tools.inc"
+#undef TOOL
+};
+enum { CONTAINED = sizeof contained / sizeof *contained };
+
 void tools_list(FILE *out)
 {
     for (size_t i = 0; i < QUESTIONS; i++)
@@ -98,15 +108,37 @@ static bool find_beside_program(const char *name, struct text *path)
            is_there(path, program, "/../share/spoor/tools", name);
 }
 
-bool tool_find(const char *name, struct text *path)
+static const char *find_inside(const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < CONTAINED; i++)
+        if (!strncmp(contained[i].file, name, length) && !strcmp(contained[i].file + length, ".bt"))
+            return contained[i].program;
+    return NULL;
+}
+
+static bool find_file(const char *name, struct text *path)
 {
     const char *settings = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    if (!is_tool_name(name))
-        return false;
     return find_in_list(name, path) ||
            (settings && *settings ? is_there(path, settings, "/spoor/tools", name)
                                   : home && is_there(path, home, "/.config/spoor/tools", name)) ||
            find_beside_program(name, path);
+}
+
+bool tool_find(const char *name, struct script_option *script, struct text *path)
+{
+    if (!is_tool_name(name))
+        return false;
+    *script = (struct script_option){0};
+    if (!find_file(name, path)) {
+        if (!(script->program = find_inside(name)))
+            return false;
+        text_clear(path);
+        text_printf(path, "%s.bt", name);
+    }
+    script->file = text_string(path);
+    return !path->failed;
 }
 
 /* Prints the comment at the beginning of a script, behind the line that names its interpreter. */
@@ -124,15 +156,18 @@ static void print_head(const char *script)
 
 int tool_help(const char *name)
 {
-    struct text path = {0}, script = {0};
-    int error = tool_find(name, &path) ? -command_read_text(text_string(&path), &script) : -ENOENT;
+    struct script_option script;
+    struct text path = {0}, text = {0};
+    int error = -ENOENT;
+    if (tool_find(name, &script, &path))
+        error = script.program ? 0 : -command_read_text(script.file, &text);
     if (!error) {
-        print_head(text_string(&script));
+        print_head(script.program ? script.program : text_string(&text));
         fputs("\nOptions are those of a trace: -p PID, -c COMMAND, --duration TIME, -f json … spoor --help "
               "lists them.\n",
               stdout);
     }
     text_free(&path);
-    text_free(&script);
+    text_free(&text);
     return error;
 }

@@ -7,10 +7,12 @@
 
 #include "base/diagnostic.h"
 #include "base/text.h"
+#include "cmd/options.h"
 
-/* Finds the path of a tool's script. False: there is none of this name in SPOOR_TOOLS, the user's own directory,
- * the source tree in which the program was built, and the installed one. */
-bool tool_find(const char *name, struct text *path);
+/* Finds a tool's script. Looked through are SPOOR_TOOLS, the user's own directory, the source tree in which the program
+ * was built, the installed one, and last what the program itself contains. False: there is none of this name. `path`
+ * keeps the script's name. */
+bool tool_find(const char *name, struct script_option *script, struct text *path);
 /* Prints the head of the tool's script: what it shows, and how it is run. Returns 0, -ENOENT if there is no such
  * tool, or why it cannot be read. */
 int tool_help(const char *name);

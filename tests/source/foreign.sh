@@ -19,6 +19,8 @@ cmd/options.c: access(value->text, F_OK)   chooses a message; options of the cal
 cmd/options.c: stat(name, &status)         the same
 cmd/report.c: access(given.words[next], F_OK)   the same
 cmd/script.c: open(name, O_RDONLY          the script itself
+cmd/static.c: fopen("/etc/passwd", "re")   what the C library reads in programs that are not static
+cmd/static.c: fopen("/etc/group", "re")    the same
 cmd/trace.c: access(file, R_OK)            the script itself
 kernel/attach.c: opendir(path)             /proc/PID/task
 kernel/features.c: whole_read_short(path   files of /sys

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Only in the program that `make static` makes: what a program without shared libraries has in the place of the C
+ * library's functions that load some. Users and groups are those of /etc/passwd and /etc/group; of the libraries that
+ * are opened by name, those are there that were linked. The linker takes these definitions before the C library's. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <grp.h>
+#include <lzma.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- libraries ---- */
+
+static const struct function {
+    const char *library, *name;
+    void *address;
+} functions[] = {
+    {"liblzma.so.5", "lzma_stream_buffer_decode", (void *)lzma_stream_buffer_decode},
+};
+
+void *dlopen(const char *file, int mode)
+{
+    (void)mode;
+    return file && !strcmp(file, functions[0].library) ? (void *)functions : NULL;
+}
+
+void *dlsym(void *library, const char *name)
+{
+    const struct function *function = library;
+    return library == functions && !strcmp(name, function->name) ? function->address : NULL;
+}
+
+int dlclose(void *library)
+{
+    (void)library;
+    return 0;
+}
+
+char *dlerror(void)
+{
+    return "this program is linked statically";
+}
+
+/* ---- users ---- */
+
+/* Finds an entry by its name or, if there is none, by its number. Returns 0 or an error number. */
+static int find_user(const char *name, uid_t uid, struct passwd *entry, char *bytes, size_t size,
+                     struct passwd **found)
+{
+    FILE *file = fopen("/etc/passwd", "re");
+    int error = file ? 0 : errno;
+    bool is_it = false;
+    while (!error && !is_it && !(error = fgetpwent_r(file, entry, bytes, size, found)))
+        is_it = name ? !strcmp(name, entry->pw_name) : uid == entry->pw_uid;
+    if (!is_it)
+        *found = NULL;
+    if (file)
+        fclose(file);
+    return error == ENOENT ? 0 : error; /* also the end of the file */
+}
+
+int getpwuid_r(uid_t uid, struct passwd *entry, char *bytes, size_t size, struct passwd **found)
+{
+    return find_user(NULL, uid, entry, bytes, size, found);
+}
+
+static struct passwd *find_user_and_keep(const char *name, uid_t uid)
+{
+    static struct passwd entry;
+    static char bytes[4096];
+    struct passwd *found;
+    errno = find_user(name, uid, &entry, bytes, sizeof bytes, &found);
+    return found;
+}
+
+struct passwd *getpwuid(uid_t uid)
+{
+    return find_user_and_keep(NULL, uid);
+}
+
+struct passwd *getpwnam(const char *name)
+{
+    return find_user_and_keep(name, 0);
+}
+
+/* ---- groups ---- */
+
+int getgrgid_r(gid_t gid, struct group *entry, char *bytes, size_t size, struct group **found)
+{
+    FILE *file = fopen("/etc/group", "re");
+    int error = file ? 0 : errno;
+    bool is_it = false;
+    while (!error && !is_it && !(error = fgetgrent_r(file, entry, bytes, size, found)))
+        is_it = gid == entry->gr_gid;
+    if (!is_it)
+        *found = NULL;
+    if (file)
+        fclose(file);
+    return error == ENOENT ? 0 : error;
+}
+
+static bool has_member(const struct group *entry, const char *user)
+{
+    for (char **member = entry->gr_mem; *member; member++)
+        if (!strcmp(*member, user))
+            return true;
+    return false;
+}
+
+int initgroups(const char *user, gid_t group)
+{
+    enum { GROUPS = 65536 /* as many as the kernel lets a process have */, LINE = 1 << 20 };
+    FILE *file = fopen("/etc/group", "re");
+    struct group entry, *found;
+    gid_t *groups = calloc(GROUPS, sizeof *groups);
+    char *line = malloc(LINE);
+    size_t count = 0;
+    int error = groups && line ? 0 : ENOMEM;
+    if (!error)
+        groups[count++] = group;
+    while (!error && file && count < GROUPS && !(error = fgetgrent_r(file, &entry, line, LINE, &found)))
+        if (entry.gr_gid != group && has_member(&entry, user))
+            groups[count++] = entry.gr_gid;
+    if (!error || error == ENOENT)
+        error = setgroups(count, groups) ? errno : 0;
+    free(groups);
+    free(line);
+    if (file)
+        fclose(file);
+    errno = error;
+    return error ? -1 : 0;
+}
