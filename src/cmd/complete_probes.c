@@ -168,14 +168,26 @@ static bool scan_program(const char *program, struct scan *scan)
     return true;
 }
 
-/* "    int pid", "    char comm[16]": the name is the last word, without what stands behind it. */
+/* Whether a probe is a return, whose last detail is the value that is returned. */
+static bool is_return(const char *probe)
+{
+    static const char *const kinds[] = {"uretprobe:", "kretprobe:", "fexit:"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strncmp(probe, kinds[i], strlen(kinds[i])))
+            return true;
+    return false;
+}
+
+/* "    int pid", "    char comm[16]", "    int arg0  # what it is": the name is the last word, without what stands
+ * behind it. */
 static int offer_fields(void *context, const char *name, const char *details)
 {
     struct candidates *candidates = context;
     candidates->kind = CANDIDATE_FIELD;
-    (void)name;
     for (const char *line = details; line && *line;) {
-        size_t length = strcspn(line, "\n"), end = length;
+        size_t length = strcspn(line, "\n"), end = strcspn(line, "\n#");
+        while (end < length && end && line[end - 1] == ' ')
+            end--;
         while (end && line[end - 1] == ']')
             while (end && line[--end] != '[')
                 continue;
@@ -184,29 +196,31 @@ static int offer_fields(void *context, const char *name, const char *details)
             begin--;
         struct text field = {0};
         text_append(&field, line + begin, end - begin);
-        if (end > begin)
-            candidates_offer(candidates, text_string(&field), NULL);
+        const bool is_value = is_return(name) && !strcmp(text_string(&field), "retval");
+        struct text what = {0};
+        const size_t blanks = strspn(line, " ");
+        text_append(&what, line + blanks, length - blanks);
+        if (end > begin && !is_value)
+            candidates_offer(candidates, text_string(&field), text_string(&what));
         text_free(&field);
+        text_free(&what);
         line += length + (line[length] == '\n');
     }
     return 1; /* only the fields of the first probe */
 }
 
-/* Offers fields of the first attach point. Those of functions are not offered, because reading debug information
- * may take long. */
+/* Offers fields of the first attach point. */
 static void offer_arguments(struct candidates *candidates, const struct scan *scan)
 {
     const char *begin = scan->probes;
     while (begin < scan->end && (isspace((unsigned char)*begin) || *begin == ','))
         begin++;
     struct text point = {0};
-    text_append(&point, begin, strcspn(begin, " \t\n,{/"));
+    text_append(&point, begin, strcspn(begin, " \t\n,{"));
     struct arena arena = {0};
     struct diagnostics diagnostics = {.arena = &arena};
     jmp_buf out_of_memory;
-    const bool is_function =
-        !strncmp(text_string(&point), "u", 1) && strncmp(text_string(&point), "usdt:", 5) != 0;
-    if (!is_function && !arena_guard(&arena, out_of_memory))
+    if (!arena_guard(&arena, out_of_memory))
         command_each_probe(&arena, &diagnostics, text_string(&point), true, offer_fields, candidates);
     arena_free(&arena);
     text_free(&point);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `spoor completion SHELL` prints a script for the shell. That runs `spoor completion candidates` when TAB is
  * pressed, and knows no option itself. */
+#include <signal.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/complete.h"
@@ -79,7 +82,8 @@ static const char zsh[] = "#compdef spoor\n"
                           "        esac\n"
                           "    done\n"
                           "    if ((${#candidates})); then\n"
-                          "        if [[ ${candidates[1]} == *[:,] ]]; then\n"
+                          "        # An empty suffix: within quotes another one would end them.\n"
+                          "        if [[ -n $QIPREFIX || ${candidates[1]} == *[:,] ]]; then\n"
                           "            compadd -S '' -l -d shown -a candidates\n"
                           "        else\n"
                           "            compadd -l -d shown -a candidates\n"
@@ -101,10 +105,13 @@ static const char fish[] =
     "# Completion of spoor for fish, by `spoor completion fish`.\n"
     "function __spoor_candidates\n"
     "    set -l before (commandline -opc)\n"
-    "    set -l word (string replace -r -- '^[\\'\"]' '' (commandline -ct))\n"
+    "    set -l typed (commandline -ct)\n"
+    "    set -l word (string replace -r -- '^[\\'\"]' '' \"$typed\")\n"
+    "    test \"$word\" != \"$typed\"; or set word (string unescape -- \"$typed\")\n"
     "    set -l kept (string match -r -- '^--[^=]*=' $word)\n"
     "    set -l rest (string replace -- \"$kept\" '' $word)\n"
-    "    spoor completion candidates -- $before[2..-1] \"$word\" 2>/dev/null | while read -l line\n"
+    "    set -l lines (spoor completion candidates -- $before[2..-1] \"$word\" 2>/dev/null)\n"
+    "    for line in $lines\n"
     "        switch $line\n"
     "            case ':files'\n"
     "                string replace -r -- '^' \"$kept\" (__fish_complete_path $rest)\n"
@@ -117,6 +124,10 @@ static const char fish[] =
     "            case '*'\n"
     "                printf '%s\\n' $line\n"
     "        end\n"
+    "    end\n"
+    "    # Within quotes a single one would end them.\n"
+    "    if test \"$word\" != \"$typed\" -a (count $lines) = 1\n"
+    "        string replace -r -- '(\\t.*)?$' ' $1' $lines\n"
     "    end\n"
     "end\n"
     "complete -c spoor -f -a '(__spoor_candidates)'\n";
@@ -138,9 +149,25 @@ static const struct command_word *const words[] = {&shells[0].word, &shells[1].w
                                                    &shells[3].word, NULL};
 _Static_assert(sizeof words / sizeof *words == SHELLS + 1, "each shell has its word");
 
+static void give_up(int signal)
+{
+    (void)signal;
+    _exit(0);
+}
+
+/* What takes long, such as large debug information of a program, is not offered: somebody waits for it. */
+static void limit_time(void)
+{
+    enum { PATIENCE_MS = 500 };
+    const struct itimerval once = {.it_value.tv_usec = PATIENCE_MS * 1000};
+    signal(SIGALRM, give_up);
+    setitimer(ITIMER_REAL, &once, NULL);
+}
+
 static int print_candidates(int count, char **typed)
 {
     struct candidates candidates = {0};
+    limit_time();
     complete_words(&candidates, count, typed);
     command_write(stdout, text_string(&candidates.out));
     text_free(&candidates.out);

@@ -135,6 +135,12 @@ else:
     print("skip tracepoints: needs root")
 check(bash, "bash: a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri\t", "spoor -e 'begin { } uprobe:libc:malloc_trim", without=("trim'",))
 check(bash, "bash: a function of a library", "spoor -l uprobe:libc:malloc_tri\t", "spoor -l uprobe:libc:malloc_trim ")
+check(bash, "bash: an argument of a function", "spoor -e 'uprobe:./calls:calls_add { print(args.fi\t", "print(args.first")
+check(bash, "bash: an argument of a function, behind a predicate and ->", "spoor -e 'begin { } uprobe:./calls:calls_add /args->se\t", "/args->second")
+check(bash, "bash: an argument of a USDT probe, by its name", "spoor -e 'usdt:./counts:counts:tick { print(args.nu\t", "print(args.number")
+check(bash, "bash: arguments of a USDT probe, by their numbers", "spoor -e 'usdt:./sites:sites:widths { print(args." + ALL, "args.arg0", "args.arg7", without=("args.g", "semaphore"))
+check(bash, "bash: no return value among arguments", "spoor -e 'uretprobe:./calls:calls_add { print(args.\t", without=("retval",))
+check(bash, "bash: a function of the program", "spoor -e 'fn twice($x : int64) : int64 { return $x; } begin { print(twi\t", "print(twice")
 check(bash, "bash: a builtin", "spoor -e 'begin { printf(\"%s\", strft\t", "spoor -e 'begin { printf(\"%s\", strftime")
 check(bash, "bash: a map", "spoor -e 'begin { @counts[1] = 2; @unlike = 3; print(@c\t", "print(@counts")
 check(bash, "bash: nothing in a string", "spoor -e 'begin { printf(\"strft\t", "spoor -e 'begin { printf(\"strft", without=("strftime",))
@@ -142,6 +148,9 @@ check(bash, "bash: what TAB cannot know stays", "spoor --keep 1\t", "spoor --kee
 check(bash, "bash: help of what there is", "spoor help exec\t", "spoor help execsnoop ")
 check_time(bash, "bash", "spoor -p 1\t")
 check_time(bash, "bash, functions in a program", "spoor -e 'uprobe:libc:malloc_tri\t")
+check_time(bash, "bash, arguments of a function", "spoor -e 'uprobe:./calls:calls_add { print(args.fi\t")
+check_time(bash, "bash, arguments of a function of a large program", "spoor -e 'uprobe:spoor:main { print(args.arg\t")
+check_time(bash, "bash, arguments of a USDT probe", "spoor -e 'usdt:./counts:counts:tick { print(args.nu\t")
 check_time(bash, "bash, tracepoints", "spoor -l tracepoint:sched:sched_wakeup_n\t")
 bash.close()
 check_beginnings()
@@ -164,15 +173,35 @@ if shutil.which("zsh"):
     check(zsh, "zsh: kinds of probes", "spoor -l tracep\t", "spoor -l tracepoint:", without=("tracepoint: ",))
     if is_root:
         check(zsh, "zsh: a tracepoint", "spoor -l tracepoint:sched:sched_wakeup_n\t", "spoor -l tracepoint:sched:sched_wakeup_new ")
-    check(zsh, "zsh: a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri\t", "spoor -e 'begin { } uprobe:libc:malloc_trim")
-    check(zsh, "zsh: a builtin", "spoor -e 'begin { printf(\"%s\", strft\t", "spoor -e 'begin { printf(\"%s\", strftime")
+    check(zsh, "zsh: a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri\t", "spoor -e 'begin { } uprobe:libc:malloc_trim", without=("trim'",))
+    check(zsh, "zsh: an argument of a function", "spoor -e 'uprobe:./calls:calls_add { print(args.fi\t", "print(args.first")
+    check(zsh, "zsh: an argument of a USDT probe", "spoor -e 'usdt:./counts:counts:tick { print(args.nu\t", "print(args.number")
+    check(zsh, "zsh: a builtin", "spoor -e 'begin { printf(\"%s\", strft\t", "spoor -e 'begin { printf(\"%s\", strftime", without=("strftime'",))
     check_time(zsh, "zsh", "spoor -p 1\t")
     zsh.close()
 else:
     print("skip zsh: it is not installed")
 
-# ---- fish, which prints what it would offer ----
+# ---- fish, on a terminal, and what it says that it would offer ----
 if shutil.which("fish"):
+    fish = Shell(["fish", "--no-config", "-i"],
+                 "spoor completion fish | source; function write; printf %s (commandline) >new; mv new line; end; bind \\cg write",
+                 {"TERM": "xterm", "HOME": os.getcwd(), "XDG_DATA_HOME": os.getcwd(), "XDG_CONFIG_HOME": os.getcwd(), "XDG_RUNTIME_DIR": os.getcwd()})
+    check(fish, "fish: a command", "spoor conv\t", "spoor convert ")
+    check(fish, "fish: an option", "spoor report --slow\t", "spoor report --slowest ")
+    check(fish, "fish: a process", "spoor -p 1,%s\t" % pid, "spoor -p 1,%s " % pid)
+    check(fish, "fish: a choice behind =", "spoor --host=ker\t", "spoor --host=kernel ")
+    check(fish, "fish: a file, with its spaces", "spoor -o a\\ fi\t", "spoor -o a\\ file.bt ")
+    check(fish, "fish: a file behind =", "spoor report --output=reco\t", "spoor report --output=recording.spoor")
+    check(fish, "fish: a directory", "spoor -I a\\ fo\t", "spoor -I a\\ folder/")
+    check(fish, "fish: kinds of probes", "spoor -l tracep\t", "spoor -l tracepoint:", without=("tracepoint: ",))
+    if is_root:
+        check(fish, "fish: a tracepoint", "spoor -l tracepoint:sched:sched_wakeup_n\t", "spoor -l tracepoint:sched:sched_wakeup_new ")
+    check(fish, "fish: a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri\t", "uprobe:libc:malloc_trim", without=("trim'",))
+    check(fish, "fish: a builtin", "spoor -e 'begin { printf(\"%s\", strft\t", "printf(\"%s\", strftime", without=("strftime'",))
+    check(fish, "fish: an argument of a function", "spoor -e 'uprobe:./calls:calls_add { print(args.fi\t", "print(args.first", without=("first'",))
+    check_time(fish, "fish", "spoor -p 1\t")
+    fish.close()
 
     def offered(line):
         done = subprocess.run(["fish", "--no-config", "-c", "spoor completion fish | source; complete -C \"$argv[1]\"", line], stdout=subprocess.PIPE,
@@ -186,14 +215,8 @@ if shutil.which("fish"):
 
     check_fish("commands and tools", "spoor r", "report", "record", "runqlat", "recording.spoor")
     check_fish("options", "spoor report --s", "--stats", "--slowest", "--step")
-    check_fish("a process", "spoor -p 1,%s" % pid, "1,%s" % pid)
-    check_fish("a choice behind =", "spoor --host=ker", "--host=kernel")
     check_fish("files", "spoor -o reco", "recording.spoor")
-    check_fish("a file behind =", "spoor report --output=reco", "--output=recording.spoor")
     check_fish("a directory", "spoor -I a", "a folder/")
-    check_fish("kinds of probes", "spoor -l tracep", "tracepoint:")
-    check_fish("a function in a program", "spoor -e 'begin { } uprobe:libc:malloc_tri", "begin { } uprobe:libc:malloc_trim")
-    check_fish("a builtin", "spoor -e 'begin { strft", "begin { strftime")
     say(not offered("spoor --keep "), "fish: nothing where nothing is known", str(offered("spoor --keep ")))
 else:
     print("skip fish: it is not installed")
