@@ -437,6 +437,7 @@ int options_parse(struct options *options, int argc, char **argv)
         check(options))
         return 1;
     options->session.check_only |= options->dry_run;
+    options->session.json_stack_text = options->is_peer;
     int next = 0;
     if (options->lists && !options->script_count && next < given.count) {
         if (is_script(given.words[next]))

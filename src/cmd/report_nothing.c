@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/glob.h"
+#include "base/number.h"
 #include "cmd/command.h"
 #include "cmd/report.h"
 #include "reader/control.h"
@@ -90,6 +91,23 @@ static int check_thread(const struct report *report, const char *value)
     return report_unknown(report, FILTER_THREAD, value, &nearest);
 }
 
+/* Owners come and go: a description is known when all has been read, and a number may be of one without any. */
+static int check_owner(const struct report *report, const char *value)
+{
+    struct recording_owner owner;
+    struct nearest nearest = {.name = value};
+    uint64_t number;
+    if (number_parse(value, &number) || (*value && number_parse(value + 1, &number)))
+        return 0;
+    for (size_t i = 0; recording_owner_at(report->recording, i, &owner); i++) {
+        if (owner.description_length && glob_match(value, owner.description))
+            return 0;
+        if (owner.description_length)
+            nearest_offer(&nearest, owner.description);
+    }
+    return report_unknown(report, FILTER_OWNER, value, &nearest);
+}
+
 static int check_each(const struct report *report, enum filter_kind kind,
                       int (*check)(const struct report *report, const char *value))
 {
@@ -146,7 +164,8 @@ int report_explain_nothing(const struct report *report)
         explain_empty(report);
         return 0;
     }
-    const int status = check_each(report, FILTER_THREAD, check_thread);
+    const int status =
+        check_each(report, FILTER_THREAD, check_thread) | check_each(report, FILTER_OWNER, check_owner);
     if (status)
         return status;
     command_print(stderr, "NOTE: none of %" PRIu64 " events is shown:", counts.events);

@@ -14,24 +14,10 @@
 #include "print/histogram.h"
 #include "print/json.h"
 #include "print/map.h"
+#include "print/walk.h"
 #include "base/terminal.h"
 
 enum { WALK_DEPTH = 32, WALK_NODES = 1 << 16 };
-
-struct walk {
-    struct printer *printer;
-    struct text *out;
-    uint64_t divisor;
-    unsigned depth, nodes;
-    bool json;
-    bool compact; /* text of tuples and structs without spaces: JSON keys */
-    bool raw;     /* bytes are laid out as in traced memory, not as in storage */
-};
-
-struct bytes {
-    const uint8_t *at;
-    size_t left;
-};
 
 typedef void writer(struct walk *walk, const struct type *type, struct bytes bytes);
 static void write_value(struct walk *walk, const struct type *type, struct bytes bytes);
@@ -53,18 +39,18 @@ static void emit_foreign(struct walk *walk, const char *string, size_t length)
         text_append(walk->out, string, length);
 }
 
-static void emit_foreign_string(struct walk *walk, const char *string)
+void walk_foreign_string(struct walk *walk, const char *string)
 {
     emit_foreign(walk, string, strlen(string));
 }
 
-static void quote(struct walk *walk)
+void walk_quote(struct walk *walk)
 {
     if (walk->json)
         text_char(walk->out, '"');
 }
 
-static uint64_t load_word(struct bytes bytes, size_t offset)
+uint64_t walk_word(struct bytes bytes, size_t offset)
 {
     uint64_t word = 0;
     if (bytes.left >= 8 && offset <= bytes.left - 8)
@@ -124,7 +110,7 @@ static uint64_t divide(const struct walk *walk, uint64_t value, bool is_signed)
     return value / walk->divisor;
 }
 
-static void write_hex(struct walk *walk, uint64_t value)
+void walk_hex(struct walk *walk, uint64_t value)
 {
     text_append(walk->out, "0x", 2);
     number_hex(walk->out, value);
@@ -141,12 +127,12 @@ static void write_flags(struct walk *walk, const struct type *type, uint64_t val
         bool is_negative = type->is_signed && type->size < 8 && flag == mask / 2 + 1;
         const char *name = type_enumerator(type, (int64_t)(is_negative ? flag | ~mask : flag));
         text_add(walk->out, between);
-        emit_foreign_string(walk, name ? name : "?");
+        walk_foreign_string(walk, name ? name : "?");
         between = "|";
     }
     if (rest) {
         text_add(walk->out, between);
-        write_hex(walk, rest);
+        walk_hex(walk, rest);
     }
 }
 
@@ -158,7 +144,7 @@ static void write_scalar(struct walk *walk, const struct type *type, uint64_t va
         if (walk->json)
             json_unsigned(walk->out, value);
         else
-            write_hex(walk, value);
+            walk_hex(walk, value);
         return;
     case TYPE_ENUM: {
         /* JSON has numbers, also in the texts that are its keys, unless names are asked for. */
@@ -168,12 +154,12 @@ static void write_scalar(struct walk *walk, const struct type *type, uint64_t va
             write_number(walk, value, type->is_signed);
             return;
         }
-        quote(walk);
+        walk_quote(walk);
         if (name)
-            emit_foreign_string(walk, name);
+            walk_foreign_string(walk, name);
         else
             write_flags(walk, type, value);
-        quote(walk);
+        walk_quote(walk);
         return;
     }
     default: write_number(walk, divide(walk, value, type->is_signed), type->is_signed);
@@ -184,10 +170,10 @@ static void write_stored_scalar(struct walk *walk, const struct type *type, stru
 {
     if (walk->raw && !walk->json && type->kind == TYPE_POINTER && type->name) {
         text_char(walk->out, '(');
-        emit_foreign_string(walk, type->name);
+        walk_foreign_string(walk, type->name);
         text_char(walk->out, ')');
     }
-    write_scalar(walk, type, walk->raw ? load_raw(bytes, type->size, type->is_signed) : load_word(bytes, 0));
+    write_scalar(walk, type, walk->raw ? load_raw(bytes, type->size, type->is_signed) : walk_word(bytes, 0));
 }
 
 static void write_none(struct walk *walk, const struct type *type, struct bytes bytes)
@@ -202,16 +188,16 @@ static void write_string(struct walk *walk, const struct type *type, struct byte
 {
     size_t capacity = type->size < bytes.left ? type->size : bytes.left;
     const char *end = capacity ? memchr(bytes.at, 0, capacity) : NULL;
-    quote(walk);
+    walk_quote(walk);
     emit_foreign(walk, (const char *)bytes.at, end ? (size_t)(end - (const char *)bytes.at) : capacity);
     if (!end && capacity && !walk->raw)
-        emit_foreign_string(walk, walk->printer->trunc_trailer ? walk->printer->trunc_trailer : "..");
-    quote(walk);
+        walk_foreign_string(walk, walk->printer->trunc_trailer ? walk->printer->trunc_trailer : "..");
+    walk_quote(walk);
 }
 
 static struct bytes buffer_content(const struct type *type, struct bytes bytes)
 {
-    uint64_t length = load_word(bytes, 0), room = bytes.left > 8 ? bytes.left - 8 : 0;
+    uint64_t length = walk_word(bytes, 0), room = bytes.left > 8 ? bytes.left - 8 : 0;
     if (length > type->size)
         length = type->size;
     if (length > room)
@@ -258,12 +244,12 @@ static void write_inet(struct walk *walk, const struct type *type, struct bytes 
 {
     (void)type;
     char address[INET6_ADDRSTRLEN] = "";
-    uint64_t length = load_word(bytes, 0);
+    uint64_t length = walk_word(bytes, 0);
     if (bytes.left >= 24 && (length == 4 || length == 16))
         inet_ntop(length == 4 ? AF_INET : AF_INET6, bytes.at + 8, address, sizeof address);
-    quote(walk);
+    walk_quote(walk);
     text_add(walk->out, address);
-    quote(walk);
+    walk_quote(walk);
 }
 
 /* Composites. */
@@ -278,9 +264,9 @@ bool value_is_text(const struct type *type)
 static void write_char_array(struct walk *walk, const struct type *type, struct bytes bytes)
 {
     size_t length = type->size < bytes.left ? type->size : bytes.left;
-    quote(walk);
+    walk_quote(walk);
     emit_foreign(walk, (const char *)bytes.at, strnlen((const char *)bytes.at, length));
-    quote(walk);
+    walk_quote(walk);
 }
 
 /* In as few digits as give the same number again. JSON has no word for what is no number. */
@@ -354,9 +340,9 @@ static void write_data_loc(struct walk *walk, struct bytes field, struct bytes w
         offset = (uint32_t)whole.left;
     if (length > whole.left - offset)
         length = (uint32_t)(whole.left - offset);
-    quote(walk);
+    walk_quote(walk);
     emit_foreign(walk, (const char *)whole.at + offset, strnlen((const char *)whole.at + offset, length));
-    quote(walk);
+    walk_quote(walk);
 }
 
 static void write_field(struct walk *walk, const struct field *field, struct bytes whole)
@@ -398,7 +384,7 @@ static void write_fields(struct walk *walk, const struct type *type, struct byte
             text_append(walk->out, ": ", 2);
         } else {
             text_char(walk->out, '.');
-            emit_foreign_string(walk, field->name);
+            walk_foreign_string(walk, field->name);
             text_add(walk->out, is_tight ? "=" : " = ");
         }
         write_field(walk, field, bytes);
@@ -449,8 +435,8 @@ static void write_tuple(struct walk *walk, const struct type *type, struct bytes
 
 /* Names for numbers. */
 
-static bool find_symbol(struct walk *walk, bool user, uint32_t pid, uint64_t address, bool is_return,
-                        struct print_symbol *out)
+bool walk_symbol(struct walk *walk, bool user, uint32_t pid, uint64_t address, bool is_return,
+                 struct print_symbol *out)
 {
     const struct print_names *names = walk->printer->names;
     *out = (struct print_symbol){0};
@@ -464,7 +450,7 @@ static bool find_symbol(struct walk *walk, bool user, uint32_t pid, uint64_t add
 static void write_name(struct walk *walk, const struct type *type, struct bytes bytes)
 {
     const struct print_names *names = walk->printer->names;
-    uint64_t number = load_word(bytes, 0);
+    uint64_t number = walk_word(bytes, 0);
     const char *name = NULL;
     if (names && type->kind == TYPE_USERNAME && names->username)
         name = names->username(names->owner, number);
@@ -472,181 +458,44 @@ static void write_name(struct walk *walk, const struct type *type, struct bytes 
         name = names->cgroup_path(names->owner, number, type->format);
     if (names && type->kind == TYPE_PROBE_NAME && names->name)
         name = names->name(names->owner, number);
-    quote(walk);
+    walk_quote(walk);
     if (name)
-        emit_foreign_string(walk, name);
+        walk_foreign_string(walk, name);
     else
         number_unsigned(walk->out, number);
-    quote(walk);
+    walk_quote(walk);
 }
 
 static void write_symbol(struct walk *walk, const struct type *type, struct bytes bytes)
 {
     static const struct type named = {.kind = TYPE_PROBE_NAME, .size = 8};
     bool user = type->kind == TYPE_USYM;
-    uint64_t address = load_word(bytes, 0);
+    uint64_t address = walk_word(bytes, 0);
     struct print_symbol symbol;
     if (SYMBOL_HAS_NAME(address)) {
         write_name(walk, &named, (struct bytes){(const uint8_t *)&(uint64_t){address ^ SYMBOL_IS_NAME}, 8});
         return;
     }
-    quote(walk);
-    if (find_symbol(walk, user, user ? (uint32_t)load_word(bytes, 8) : 0, address, false, &symbol) &&
+    walk_quote(walk);
+    if (walk_symbol(walk, user, user ? (uint32_t)walk_word(bytes, 8) : 0, address, false, &symbol) &&
         symbol.name)
-        emit_foreign_string(walk, symbol.name);
+        walk_foreign_string(walk, symbol.name);
     else
-        write_hex(walk, address);
-    quote(walk);
-}
-
-static void write_build_id(struct walk *walk, const struct print_symbol *symbol, uint64_t address)
-{
-    for (size_t i = 0; i < symbol->build_id_size; i++) {
-        text_char(walk->out, "0123456789abcdef"[symbol->build_id[i] >> 4]);
-        text_char(walk->out, "0123456789abcdef"[symbol->build_id[i] & 15]);
-    }
-    if (symbol->build_id_size)
-        text_char(walk->out, ' ');
-    write_hex(walk, symbol->build_id_size ? symbol->file_offset : address);
-}
-
-static void write_line_begin(struct walk *walk, enum stack_mode mode, uint64_t address)
-{
-    if (mode == STACK_PERF) {
-        text_char(walk->out, '\t');
-        number_hex(walk->out, address);
-        text_char(walk->out, ' ');
-    } else {
-        text_fill(walk->out, ' ', 8);
-    }
-}
-
-static void write_source(struct walk *walk, const struct line_frame *line)
-{
-    if (!line->file[0] || !line->line)
-        return;
-    text_char(walk->out, '@');
-    emit_foreign_string(walk, line->file);
-    text_char(walk->out, ':');
-    number_unsigned(walk->out, line->line);
-}
-
-static void write_module(struct walk *walk, enum stack_mode mode, bool user,
-                         const struct print_symbol *symbol)
-{
-    if (mode != STACK_PERF || (!symbol->module && !user))
-        return;
-    text_append(walk->out, " (", 2);
-    /* The kernel itself is called as perf calls it. */
-    emit_foreign_string(walk, !symbol->module   ? "[unknown]"
-                              : *symbol->module ? symbol->module
-                                                : "[kernel.kallsyms]");
-    if (symbol->module && !symbol->name && symbol->offset) {
-        text_append(walk->out, "+", 1);
-        write_hex(walk, symbol->offset);
-    }
-    text_char(walk->out, ')');
-}
-
-/* Why there are no more frames, in the place of one. */
-static void write_end(struct walk *walk, enum stack_mode mode, const char *why)
-{
-    text_fill(walk->out, mode == STACK_PERF ? '\t' : ' ', mode == STACK_PERF ? 1 : 8);
-    text_add(walk->out, why);
-}
-
-/* One frame, which is several lines where functions were inlined. False: it is no frame, nor is what follows.
- */
-static bool write_frame(struct walk *walk, const struct type *type, uint32_t pid, uint64_t address,
-                        bool is_first, bool is_exact)
-{
-    bool user = type->kind == TYPE_USTACK;
-    enum stack_mode mode = type->stack_mode;
-    struct print_symbol symbol;
-    if (mode == STACK_RAW) {
-        number_hex(walk->out, address);
-        return true;
-    }
-    find_symbol(walk, user, pid, address, user && !is_first, &symbol);
-    if (mode == STACK_BUILD_ID) {
-        write_build_id(walk, &symbol, address);
-        return true;
-    }
-    if (symbol.is_not_code && !is_exact) {
-        write_end(walk, mode, "[no frame pointer]");
-        return false;
-    }
-    size_t line = 0;
-    for (; line < symbol.line_count && symbol.lines[line].function; line++) {
-        write_line_begin(walk, mode, address);
-        text_add(walk->out, "[inlined] ");
-        emit_foreign_string(walk, symbol.lines[line].function);
-        write_source(walk, &symbol.lines[line]);
-        write_module(walk, mode, user, &symbol);
-        text_char(walk->out, '\n');
-    }
-    write_line_begin(walk, mode, address);
-    if (symbol.name) {
-        emit_foreign_string(walk, symbol.name);
-        text_char(walk->out, '+');
-        number_unsigned(walk->out, symbol.offset);
-        if (line < symbol.line_count)
-            write_source(walk, &symbol.lines[line]);
-    } else {
-        write_hex(walk, address);
-    }
-    write_module(walk, mode, user, &symbol);
-    return true;
-}
-
-/* A newline, one line per frame. JSON holds the same text in a string. */
-static void write_stack(struct walk *walk, const struct type *type, struct bytes bytes)
-{
-    const struct print_names *names = walk->printer->names;
-    struct print_stack stack = {0};
-    uint64_t id = load_word(bytes, 0);
-    uint32_t pid = type->kind == TYPE_USTACK ? (uint32_t)load_word(bytes, 8) : 0;
-    const char *newline = walk->json ? "\\n" : "\n";
-    if (!id || !names || !names->stack || !names->stack(names->owner, type, id, &stack))
-        stack = (struct print_stack){0};
-    bool is_named = type->stack_mode == STACK_BPFTRACE || type->stack_mode == STACK_PERF;
-    size_t lines = stack.count + (stack.count && stack.end && is_named);
-    quote(walk);
-    text_add(walk->out, newline);
-    bool is_frame = true;
-    for (size_t i = 0; i < lines && is_frame; i++) {
-        size_t begin = walk->out->length;
-        bool json = walk->json;
-        walk->json = false; /* perf's tab: the line is escaped as a whole */
-        if (i < stack.count)
-            is_frame = write_frame(walk, type, pid, stack.frames[i], i == 0, stack.is_exact);
-        else
-            write_end(walk, type->stack_mode, stack.end);
-        walk->json = json;
-        if (json)
-            json_escape_tail(walk->out, begin, &walk->printer->scratch);
-        text_add(walk->out, newline);
-    }
-    /* A program that the kernel was not called from has no kernel stack: nothing went wrong. */
-    if (!stack.count && type->kind == TYPE_USTACK) {
-        text_fill(walk->out, ' ', type->stack_mode == STACK_BPFTRACE ? 8 : 0);
-        text_add(walk->out, "<unwind failure>");
-        text_add(walk->out, newline);
-    }
-    quote(walk);
+        walk_hex(walk, address);
+    walk_quote(walk);
 }
 
 static void write_timestamp(struct walk *walk, const struct type *type, struct bytes bytes)
 {
     const struct print_names *names = walk->printer->names;
     int64_t offset = names && names->boot_to_wall ? names->boot_to_wall(names->owner) : 0;
-    quote(walk);
+    walk_quote(walk);
     size_t begin = walk->out->length;
     print_time(walk->out, type->format ? type->format : "%H:%M:%S",
-               (int64_t)(load_word(bytes, 0) + (uint64_t)offset));
+               (int64_t)(walk_word(bytes, 0) + (uint64_t)offset));
     if (walk->json)
         json_escape_tail(walk->out, begin, &walk->printer->scratch);
-    quote(walk);
+    walk_quote(walk);
 }
 
 static void write_macaddr(struct walk *walk, const struct type *type, struct bytes bytes)
@@ -661,9 +510,9 @@ static void write_macaddr(struct walk *walk, const struct type *type, struct byt
         if (i < 5)
             text[3 * i + 2] = ':';
     }
-    quote(walk);
+    walk_quote(walk);
     text_append(walk->out, text, sizeof text);
-    quote(walk);
+    walk_quote(walk);
 }
 
 /* Aggregations, summed. */
@@ -673,11 +522,11 @@ static void write_stats(struct walk *walk, const struct type *type, struct bytes
     struct text *out = walk->out;
     const uint64_t average = divide(walk, aggregation_integer(type, bytes.at), type->is_signed);
     text_add(out, walk->json ? "{\"count\": " : "{ .count = ");
-    write_number(walk, load_word(bytes, 8), false);
+    write_number(walk, walk_word(bytes, 8), false);
     text_add(out, walk->json ? ", \"average\": " : ", .average = ");
     write_number(walk, average, type->is_signed);
     text_add(out, walk->json ? ", \"total\": " : ", .total = ");
-    write_number(walk, load_word(bytes, 0), type->is_signed);
+    write_number(walk, walk_word(bytes, 0), type->is_signed);
     text_add(out, walk->json ? "}" : " }");
 }
 
@@ -719,8 +568,8 @@ static writer *const writers[] = {
     [TYPE_TUPLE] = write_tuple,
     [TYPE_KSYM] = write_symbol,
     [TYPE_USYM] = write_symbol,
-    [TYPE_KSTACK] = write_stack,
-    [TYPE_USTACK] = write_stack,
+    [TYPE_KSTACK] = walk_stack,
+    [TYPE_USTACK] = walk_stack,
     [TYPE_INET] = write_inet,
     [TYPE_TIMESTAMP] = write_timestamp,
     [TYPE_USERNAME] = write_name,

@@ -62,6 +62,7 @@ struct printer {
     bool json;
     uint64_t time;               /* time of the event, boot clock: JSON lines contain it; 0: they do not */
     bool json_enum_names;        /* JSON: enumerators, not their numbers */
+    bool json_stack_text;        /* JSON: a stack is one string with newlines, not an array of frames */
     bool is_terminal;            /* text: what others put into strings must not command it, */
     bool keeps_lines;            /* and newlines in them are the script's own */
     bool bcc_histograms;         /* text: as BCC's print_log2_hist() lays them out */

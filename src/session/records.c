@@ -100,6 +100,7 @@ int records_begin(struct session *session)
         .names = names_of_printer(session),
         .json = options->is_json,
         .json_enum_names = options->settings.json_enums,
+        .json_stack_text = options->json_stack_text || options->settings.json_stacks,
         .is_terminal = options->is_terminal,
         .trunc_trailer = options->settings.str_trunc_trailer,
         .bcc_histograms = options->bcc_histograms || options->settings.histogram,

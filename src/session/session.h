@@ -71,7 +71,8 @@ struct session_options {
     bool is_unsafe, is_json, is_quiet, is_verbose, warns; /* warns: -k */
     bool check_only;                                      /* --check: nothing is asked of the kernel */
     bool no_warnings;
-    bool shows_times; /* --times: JSON lines say when */
+    bool shows_times;     /* --times: JSON lines say when */
+    bool json_stack_text; /* as the setting json_stacks = text */
     enum session_stage dump;
     struct settings settings; /* of the environment */
     const char *clock_map;    /* tests: tseries' clock; NULL: the real one */

@@ -25,6 +25,7 @@ static const char *const mode_words[] = {"bpftrace", "perf", "raw", "build_id",
                                          NULL}; /* in the order of enum stack_mode */
 static const char *const histogram_words[] = {"bpftrace", "bcc", NULL};
 static const char *const json_enum_words[] = {"number", "name", NULL};
+static const char *const json_stack_words[] = {"frames", "text", NULL};
 static const char *const unstable_words[] = {"enable", "warn", "error",
                                              NULL}; /* in the order of enum unstable_policy */
 static const char *const cache_words[] = {"PER_PID", "PER_PROGRAM", "NONE", "1", "0", NULL};
@@ -51,6 +52,7 @@ static const struct setting_line {
     {"stack_mode", SETTING_WORD, AT(stack_mode), 0, 0, STACK_BPFTRACE, mode_words, NULL, NULL},
     {"histogram", SETTING_WORD, AT(histogram), 0, 0, 0, histogram_words, NULL, NULL},
     {"json_enums", SETTING_WORD, AT(json_enums), 0, 0, 0, json_enum_words, NULL, NULL},
+    {"json_stacks", SETTING_WORD, AT(json_stacks), 0, 0, 0, json_stack_words, NULL, NULL},
     {"print_maps_on_exit", SETTING_BOOL, AT(print_maps_on_exit), 0, 0, true, NULL, NULL, NULL},
     {"cpp_demangle", SETTING_BOOL, AT(cpp_demangle), 0, 0, true, NULL, NULL, NULL},
     {"show_debug_info", SETTING_BOOL, AT(show_debug_info), 0, 0, true, NULL, NULL, NULL},

@@ -25,8 +25,9 @@ struct settings {
     uint32_t missing_probes;                                          /* enum missing_policy */
     uint32_t stack_mode;                                              /* enum stack_mode */
     uint32_t unstable_tseries, unstable_typeinfo, unstable_dw_ustack; /* enum unstable_policy */
-    uint32_t histogram;  /* layout in text; 0: bpftrace's, 1: BCC's */
-    uint32_t json_enums; /* values of enums in JSON; 0: numbers, 1: names */
+    uint32_t histogram;   /* layout in text; 0: bpftrace's, 1: BCC's */
+    uint32_t json_enums;  /* values of enums in JSON; 0: numbers, 1: names */
+    uint32_t json_stacks; /* stacks in JSON; 0: arrays of frames, 1: one text */
     bool print_maps_on_exit, cpp_demangle, show_debug_info;
     const char *license, *str_trunc_trailer;
     uint64_t given; /* by the environment: a bit per line of the table */

@@ -98,6 +98,8 @@ check "which is decimal with a zero in front" shown --thread "0$tid" -- "^ *$tid
 check "a filter on a group" shown --group bdev -- ' BDEV_IO_'
 check "a filter on tracepoints" shown --tracepoint 'tcp:TCP_REQ_NEW,BDEV_IO_D*' -- ' TCP_REQ_NEW | BDEV_IO_DONE '
 check "a filter on an owner, by its description" shown --owner null0 -- ' b[0-9]+ null0 '
+said() { "$spoor" report -f "$file" "${@:2}" 2>&1 | grep -q "$1"; }
+check "one that there is not, with the nearest" said "did you mean 'null0'" --owner nul0
 check "filters must all agree" shown --owner null0 --thread "$tid" -- " b[0-9]+ null0 .*thread: *reactor_1$"
 middle=$(sed -n "$((read / 2))p" times)
 "$spoor" report -f "$file" --from "$middle" --to "${middle%.*}.999" 2>errors | sed -E '/\*\*\*/d; s/^[^:]*: *([0-9.]+) .*/\1/' >window
