@@ -425,6 +425,10 @@ static int check(const struct options *options)
         return command_line_fail(&spoor_line, "--times is for lines of JSON: -f json");
     if (options->is_peer && session->command && session->pid_count)
         return command_line_fail(&spoor_line, "USAGE: Cannot use both -c and -p.");
+    if (session->command && session->pid_count && !session->is_quiet && !session->no_warnings)
+        fputs("NOTE: -p chooses who is traced: the command of -c runs meanwhile and is not\n"
+              "HINT: without -p it is traced\n",
+              stderr);
     return 0;
 }
 
