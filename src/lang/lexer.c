@@ -305,6 +305,10 @@ static void lex_punctuation(struct lexer *lexer, struct token *token)
     token->error = "Unexpected character";
     if (text[0] == '\'')
         token->hint = "strings are written with \", and there are no character constants";
+    else if (text[0] == '\\')
+        token->hint = "a text stands between double quotes";
+    else if (text[0] == '#')
+        token->hint = "comments are // to the end of the line, and /* ... */";
 }
 
 static bool lexer_is_predicate_end(const struct lexer *lexer)

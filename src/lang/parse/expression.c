@@ -74,7 +74,10 @@ static void parse_list(struct parser *parser, struct node_list *list, enum token
         if (parser->token.kind != close && !parser_accept(parser, TOKEN_COMMA)) {
             char wanted[] = "',' or '_'";
             wanted[sizeof wanted - 3] = token_kind_text(close)[0];
+            const struct token found = parser->token;
             parser_fail_expected(parser, wanted);
+            if (found.kind == TOKEN_SEMICOLON || found.kind == TOKEN_BRACE_CLOSE)
+                parser_fix_missing(parser, found.span, close);
         }
     }
     parser_accept(parser, close);
@@ -129,8 +132,13 @@ static struct node *parse_parenthesised(struct parser *parser)
             inner->span = parser_since(parser, first);
             return inner;
         }
-        if (!parser_accept(parser, TOKEN_COMMA))
-            return parser_fail_expected(parser, "')'"), inner;
+        const struct token found = parser->token;
+        if (!parser_accept(parser, TOKEN_COMMA)) {
+            parser_fail_expected(parser, "')'");
+            if (found.kind == TOKEN_ASSIGN)
+                parser_hint_comparison(parser, found.span);
+            return inner;
+        }
         node_append(&list, inner);
         parse_list(parser, &list, TOKEN_PAREN_CLOSE);
     }
@@ -181,6 +189,8 @@ static struct node *parse_name(struct parser *parser)
     }
     struct node_list arguments = {0};
     parse_list(parser, &arguments, TOKEN_PAREN_CLOSE);
+    if (parser_failed(parser))
+        parser_hint_habit(parser, first, true);
     struct node *node = parser_node(parser, NODE_CALL, first);
     node->call.name = name;
     node->call.arguments = arguments;
@@ -244,6 +254,7 @@ static struct node *parse_field(struct parser *parser, struct node *object)
     } else if (object->kind == NODE_INTEGER && parser->token.kind == TOKEN_INTEGER) {
         parser_fail(parser, span_between(object->span, parser->token.span),
                     "Floating-point numbers are not part of the language");
+        parser_hint(parser, "integers in a smaller unit take their place: 1500 us for 1.5 ms");
     } else if (parser->token.kind != TOKEN_INTEGER || !parser_plain_number(parser, &element))
         parser_fail_expected(parser, "a field");
     struct node *node = parser_node(parser, NODE_FIELD, object->span);

@@ -108,16 +108,15 @@ void parser_fail_expected(struct parser *parser, const char *wanted)
         parser_fail(parser, span, "syntax: expected %s, found the end of the script", wanted);
     else
         parser_fail(parser, span, "syntax: expected %s, found '%s'", wanted, parser_quote(parser, span));
+    if (!parser_hint_habit(parser, span, false))
+        parser_hint_habit(parser, parser->previous, false);
 }
 
-void parser_fail_missing(struct parser *parser, enum token_kind kind)
+void parser_fix_missing(struct parser *parser, struct span next, enum token_kind kind)
 {
-    const char *text = token_kind_text(kind);
-    const struct span next = parser->token.span;
     const uint32_t place = parser->previous.end;
-    parser_fail_expected(parser, arena_printf(parser->arena, "'%s'", text));
     if (parser->hint_wanted && place <= next.begin) /* or a macro has written both */
-        diagnose_fix(parser->diagnostics, (struct span){next.source, place, place}, text);
+        diagnose_fix(parser->diagnostics, (struct span){next.source, place, place}, token_kind_text(kind));
 }
 
 void parser_advance(struct parser *parser)
@@ -134,6 +133,7 @@ void parser_advance(struct parser *parser)
     parser_report(parser, DIAGNOSTIC_ERROR, token->span, "%s: '%s'", token->error,
                   parser_quote(parser, token->span));
     parser_hint(parser, token->hint);
+    parser_fix_character(parser, token);
     if (token->kind == TOKEN_ERROR)
         parser_set_failed(parser);
 }
@@ -226,7 +226,10 @@ static struct node *parse_predicate(struct parser *parser)
     if (parser->token.kind == TOKEN_PREDICATE_END)
         return parser->lexer.in_predicate = false, predicate;
     if (!parser_failed(parser)) {
+        const struct token found = parser->token;
         parser_fail_expected(parser, "'/' at the end of the predicate");
+        if (found.kind == TOKEN_ASSIGN)
+            parser_hint_comparison(parser, found.span);
         parser_hint(parser, "a predicate stands between slashes before the block: /pid == 1/ { ... }");
     }
     parser->lexer.in_predicate = false;
@@ -243,6 +246,42 @@ static bool parser_skip_probe_name(struct parser *parser)
         return false;
     parser->lexer.position = ahead.position + 1;
     return true;
+}
+
+/* Whether what stands before the next block, on the same line, looks like a condition. */
+static bool is_condition(const struct parser *parser, uint32_t from)
+{
+    static const char *const signs[] = {"==", "!=", "<", ">", "&&", "||"};
+    const char *text = parser->source->text + from;
+    const size_t length = strcspn(text, "{\n");
+    if (!strncmp(text, "if", 2) && !lexer_is_word(text[2]))
+        return true;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (memmem(text, length, signs[i], strlen(signs[i])))
+            return true;
+    return false;
+}
+
+/* Says what may be missing between a probe and what follows it. */
+static void hint_after_probe(struct parser *parser, const struct attach_point *point, uint32_t place)
+{
+    const char next = parser_at(parser, place);
+    if (is_condition(parser, place)) {
+        parser_hint(parser, "a predicate stands between slashes before the block: /pid == 1/ { ... }");
+    } else if (point->piece_count == 1 && (next == ';' || next == '(' || next == '=')) {
+        parser_hint(parser, "statements stand in the block of a probe: begin { ... }");
+    } else if (point->piece_count == 1 && lexer_is_word(next)) {
+        parser_hint(parser, "the parts of a probe are joined by colons: kprobe:vfs_read { ... }");
+        if (parser->hint_wanted)
+            diagnose_fix(parser->diagnostics, (struct span){parser->source, point->span.end, place}, ":");
+    } else {
+        const char *text = parser->source->text + place;
+        parser_hint(parser, "a probe is followed by its block: interval:s:1 { ... }; several probes are "
+                            "separated by commas");
+        if (parser->hint_wanted && lexer_is_word(next) && memchr(text, ':', strcspn(text, " \t\n{")))
+            diagnose_fix(parser->diagnostics, (struct span){parser->source, point->span.end, point->span.end},
+                         ",");
+    }
 }
 
 /* attach points: (word '=')? attach_point? (',' attach_point?)* */
@@ -272,8 +311,7 @@ static struct attach_point *parse_attach_points(struct parser *parser)
             continue;
         struct span span = {parser->source, parser->lexer.position, parser->lexer.position + 1};
         parser_fail(parser, span, "syntax: expected '{' after the probe");
-        parser_hint(parser, "a probe is followed by its block: interval:s:1 { ... }; several probes are "
-                            "separated by commas");
+        hint_after_probe(parser, attach_point, span.begin);
         return first;
     }
 }

@@ -31,6 +31,14 @@ struct parser {
     bool colon_found;
 };
 
+/* habit.c: hints and fixes behind what was reported last, as long as it has none; no hint follows them */
+/* for a word of another language at a place, where a statement or a call begins, or elsewhere; false: there is none */
+bool parser_hint_habit(struct parser *parser, struct span span, bool is_first);
+void parser_hint_comparison(struct parser *parser, struct span assignment); /* for = instead of == */
+void parser_hint_call(struct parser *parser, const char *name); /* for a call without parentheses */
+/* adds the fix of a character that begins no token */
+void parser_fix_character(struct parser *parser, const struct token *token);
+
 /* parse.c: tokens and errors */
 /* the character of the source at a position; NUL behind its end */
 char parser_at(const struct parser *parser, uint32_t position);
@@ -41,14 +49,14 @@ bool parser_accept(struct parser *parser, enum token_kind kind);
 bool parser_expect(struct parser *parser, enum token_kind kind);
 /* Fails at the current token because something else was expected: `wanted` goes behind "syntax: expected ". */
 void parser_fail_expected(struct parser *parser, const char *wanted);
-/* The same for a token that is only missing: putting it behind the previous one is the fix. */
-void parser_fail_missing(struct parser *parser, enum token_kind kind);
 void parser_fail(struct parser *parser, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Reports something that is no reason to stop: parsing goes on. */
 void parser_report(struct parser *parser, enum severity severity, struct span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void parser_hint(struct parser *parser, const char *hint); /* adds a hint to what was reported last */
+/* Says that putting a token behind the previous one is the fix of what was reported last, at the token `next`. */
+void parser_fix_missing(struct parser *parser, struct span next, enum token_kind kind);
 bool parser_failed(const struct parser *parser);
 /* the span from `first` to the last accepted token */
 struct span parser_since(const struct parser *parser, struct span first);

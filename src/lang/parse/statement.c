@@ -273,6 +273,21 @@ static struct node *parse_unroll(struct parser *parser)
     return node;
 }
 
+static const char loops[] = "loops are written for ($i : 0..10) { ... } and for ($kv : @map) { ... }";
+
+/* Passes over the rest of a head in which a mistake was reported, to its block: semicolons in it end no statement. */
+static void pass_over_head(struct parser *parser)
+{
+    struct lexer ahead = parser->lexer;
+    struct token token = parser->failed;
+    while (token.kind != TOKEN_BRACE_OPEN && token.kind != TOKEN_BRACE_CLOSE && token.kind != TOKEN_END)
+        token = lexer_next(&ahead);
+    if (token.kind != TOKEN_BRACE_OPEN)
+        return;
+    parser->failed = token;
+    parser->lexer = ahead;
+}
+
 /* for: 'for' '(' head ')' block | 'for' head block; head: variable ':' (map | expression '..' expression) */
 static struct node *parse_for(struct parser *parser)
 {
@@ -285,18 +300,21 @@ static struct node *parse_for(struct parser *parser)
         parser_advance(parser);
     } else {
         parser_fail_expected(parser, "a scratch variable");
-        parser_hint(parser, "loops are written for ($i : 0..10) { ... } and for ($kv : @map) { ... }");
+        parser_hint(parser, loops);
     }
-    parser_expect(parser, TOKEN_COLON);
+    if (!parser_expect(parser, TOKEN_COLON))
+        parser_hint(parser, loops);
     struct node *from = parse_expression(parser), *to = NULL;
     if (parser_accept(parser, TOKEN_RANGE))
         to = parse_expression(parser);
     else if (from->kind != NODE_MAP || from->map.key) {
         parser_report(parser, DIAGNOSTIC_ERROR, from->span, "A loop goes over a map or over a range");
-        parser_hint(parser, "loops are written for ($i : 0..10) { ... } and for ($kv : @map) { ... }");
+        parser_hint(parser, loops);
     }
     if (has_parentheses)
         parser_expect(parser, TOKEN_PAREN_CLOSE);
+    if (has_parentheses && parser_failed(parser))
+        pass_over_head(parser);
     struct node *body = parse_block(parser);
     struct node *node = statement_new(parser, to ? NODE_FOR_RANGE : NODE_FOR_MAP, first);
     node->loop.variable = variable;
@@ -307,6 +325,13 @@ static struct node *parse_for(struct parser *parser)
     } else
         node->loop.map = from;
     return node;
+}
+
+/* Says that a name becomes a variable by the $ before it. */
+static void fix_sigil(struct parser *parser, struct span name)
+{
+    if (name.source == parser->source && name.begin < name.end)
+        diagnose_fix(parser->diagnostics, (struct span){name.source, name.begin, name.begin}, "$");
 }
 
 /* let: 'let' variable (':' type)? ('=' expression)? */
@@ -321,8 +346,11 @@ static struct node *parse_let(struct parser *parser)
         target->variable.name = parser_word(parser, parser->token.span);
         parser_advance(parser);
     } else {
+        const struct token found = parser->token;
         parser_fail_expected(parser, "a scratch variable");
         parser_hint(parser, "variables are declared with let $x, let $x = 1, or let $x : uint64 = 1");
+        if (parser->hint_wanted && found.kind == TOKEN_NAME)
+            fix_sigil(parser, found.span);
     }
     if (parser_accept(parser, TOKEN_COLON))
         has_type = parse_type_name(parser, &name);
@@ -391,6 +419,8 @@ static struct node *parse_expression_statement(struct parser *parser)
             parser_report(parser, DIAGNOSTIC_ERROR, target->span,
                           "Only scratch variables and maps can be assigned to");
             parser_hint(parser, "a scratch variable is written $x, a map @x or @x[key]; a comparison is ==");
+            if (parser->hint_wanted && target->kind == NODE_NAME)
+                fix_sigil(parser, target->span);
         }
         parser_advance(parser);
         struct node *value = parse_expression(parser);
@@ -421,10 +451,26 @@ static const struct statement_form {
     [TOKEN_CONTINUE] = {parse_continue, false},
 };
 
+/* Fails because the statement goes on with something that is none of it. */
+static void fail_at_end(struct parser *parser, const struct node *node, struct span first)
+{
+    const struct node *operand = node->kind == NODE_EXPRESSION ? node->unary.operand : NULL;
+    const struct token next = parser->token;
+    const bool is_argument = next.kind == TOKEN_STRING || next.kind == TOKEN_INTEGER ||
+                             next.kind == TOKEN_VARIABLE || next.kind == TOKEN_MAP || next.kind == TOKEN_NAME;
+    parser_fail_expected(parser, "';'");
+    if (parser_hint_habit(parser, first, true))
+        return;
+    if (is_argument && operand && operand->kind == NODE_NAME)
+        parser_hint_call(parser, operand->name.name);
+    parser_fix_missing(parser, next.span, TOKEN_SEMICOLON);
+}
+
 /* statement: form (';' unless it ends with a block, or a } follows) */
 static struct node *parse_statement(struct parser *parser)
 {
     unsigned chain = parser->chain;
+    const struct span first = parser->token.span;
     struct statement_form form = statement_forms[parser->token.kind];
     if (!form.parse)
         form.parse = parse_expression_statement;
@@ -433,7 +479,7 @@ static struct node *parse_statement(struct parser *parser)
         node->unary.is_open = parser->token.kind == TOKEN_BRACE_CLOSE;
     if (!form.ends_with_block && parser->token.kind != TOKEN_BRACE_CLOSE &&
         parser->token.kind != TOKEN_SEMICOLON && parser->token.kind != TOKEN_END)
-        parser_fail_missing(parser, TOKEN_SEMICOLON);
+        fail_at_end(parser, node, first);
     parser->chain = chain;
     return node;
 }
