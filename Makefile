@@ -11,6 +11,7 @@
 #   make static      build/spoor-static: one file that needs no other
 #   make bench       measures beside the peers                 (Debian's bpftrace)
 #   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
+#   make pictures    the pictures of the documents, anew       (needs root)
 #   make fuzz        each fuzz target for FUZZ_SECONDS (60)
 #   make install     DESTDIR, PREFIX, LIBDIR, INCLUDEDIR, STRIP (empty: with debug information), BPFTRACE=1 (a link of that name)
 #   make uninstall   takes exactly that away again
@@ -82,7 +83,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc
 comma := ,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all static demo check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall format lint lint-files clean setup tests guest
+.PHONY: all static demo pictures check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall format lint lint-files clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
@@ -201,6 +202,9 @@ demo: setup
 	@$(MAKE) --no-print-directory all $(EXAMPLES)
 	@examples/demo.sh $(BUILD)
 	@examples/blockd/demo.sh $(BUILD)
+
+pictures: all $(EXAMPLES)
+	@tools/pictures $(BUILD)
 
 bench:
 	@tools/setup build check bench
