@@ -188,7 +188,9 @@ until_so of_one
 check "-c shows one lcore" sh -c '[ $(wc -l <list) -gt 100 ] && ! grep -vq "^ *1: " list'
 check "-c of one that is not there is an error that says which are" \
     sh -c "! '$spoor' report -f '$file' -c 5 >list 2>errors && [ ! -s list ] && grep -q '^ERROR: .* has no lcore 5; it has 0, 1\$' errors"
+kill -STOP $program # what is written while it is copied would be torn, and more of it the slower the copy
 cp "$file" /dev/shm/${name}_trace.7
+kill -CONT $program
 "$spoor" report -s $name -i 7 --whole 2>errors >list
 check "-i finds a shared memory id" test "$(wc -l <list)" -gt 100
 "$spoor" report -i 007 --whole 2>errors >list
