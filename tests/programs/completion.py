@@ -205,7 +205,7 @@ if shutil.which("fish"):
 
     def offered(line):
         done = subprocess.run(["fish", "--no-config", "-c", "spoor completion fish | source; complete -C \"$argv[1]\"", line], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, env={**os.environ, "HOME": os.getcwd(), "TMPDIR": os.getcwd()})
+                              stderr=subprocess.STDOUT, text=True, env={**os.environ, "HOME": os.getcwd(), "XDG_RUNTIME_DIR": os.getcwd()})
         return {word.split("\t")[0]: word for word in done.stdout.splitlines()}
 
     def check_fish(name, line, *wanted):
