@@ -63,16 +63,22 @@ def check(shell, name, keys, *wanted, without=()):
     say(not missing and not more, name, "became '%s': lacks %s, has %s" % (line, missing, more))
 
 
+def processor_time(pid):
+    """Seconds that a process and those of its children that have ended had the CPU."""
+    fields = open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 def check_time(shell, name, keys):
-    times = []
-    for _ in range(5):
-        begin = time.monotonic()
-        try:
+    """How long TAB takes where nothing else runs: time on the CPU, which does not depend on the neighbours."""
+    count, begin = 5, processor_time(shell.child)
+    try:
+        for _ in range(count):
             shell.becomes(keys)
-        except TimeoutError as error:
-            return say(False, name, str(error))
-        times.append(time.monotonic() - begin)
-    say(min(times) < LIMIT, "%s: TAB takes less than 50 ms" % name, "took %s" % times)
+    except TimeoutError as error:
+        return say(False, name, str(error))
+    took = (processor_time(shell.child) - begin) / count
+    say(took < LIMIT, "%s: TAB takes less than 50 ms of a CPU" % name, "took %.3f s" % took)
 
 
 def check_beginnings():
@@ -184,9 +190,10 @@ else:
 
 # ---- fish, on a terminal, and what it says that it would offer ----
 if shutil.which("fish"):
+    os.mkdir("runtime", 0o700)  # one that others may read would not do
     fish = Shell(["fish", "--no-config", "-i"],
                  "spoor completion fish | source; function write; printf %s (commandline) >new; mv new line; end; bind \\cg write",
-                 {"TERM": "xterm", "HOME": os.getcwd(), "XDG_DATA_HOME": os.getcwd(), "XDG_CONFIG_HOME": os.getcwd(), "XDG_RUNTIME_DIR": os.getcwd()})
+                 {"TERM": "xterm", "HOME": os.getcwd(), "XDG_DATA_HOME": os.getcwd(), "XDG_CONFIG_HOME": os.getcwd(), "XDG_RUNTIME_DIR": os.path.abspath("runtime")})
     check(fish, "fish: a command", "spoor conv\t", "spoor convert ")
     check(fish, "fish: an option", "spoor report --slow\t", "spoor report --slowest ")
     check(fish, "fish: a process", "spoor -p 1,%s\t" % pid, "spoor -p 1,%s " % pid)
@@ -205,7 +212,7 @@ if shutil.which("fish"):
 
     def offered(line):
         done = subprocess.run(["fish", "--no-config", "-c", "spoor completion fish | source; complete -C \"$argv[1]\"", line], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, env={**os.environ, "HOME": os.getcwd(), "XDG_RUNTIME_DIR": os.getcwd()})
+                              stderr=subprocess.STDOUT, text=True, env={**os.environ, "HOME": os.getcwd(), "XDG_RUNTIME_DIR": os.path.abspath("runtime")})
         return {word.split("\t")[0]: word for word in done.stdout.splitlines()}
 
     def check_fish(name, line, *wanted):
