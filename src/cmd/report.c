@@ -353,6 +353,7 @@ static int command_report(int argc, char **argv)
     arguments.recording.relate = arguments.report.merged || arguments.report.format;
     recordings_keep_privileges(arguments.report.output ? PRIVILEGE_OPEN_FILES : 0);
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
+    const bool is_newest = path && !arguments.file;
     if (path)
         error = recording_open(path, &arguments.recording, &report.recording, &why);
     free(path);
@@ -366,6 +367,9 @@ static int command_report(int argc, char **argv)
         error = -ENOMEM;
     if (error) {
         recordings_fail(&why, error);
+        if (is_newest && !report.recording)
+            fputs("HINT: it is the newest that fits; `spoor ctl list` shows others, which can be named\n",
+                  stderr);
         goto out;
     }
     if (report_check_filters(&report) ||
