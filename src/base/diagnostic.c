@@ -132,7 +132,7 @@ void diagnose_fix(struct diagnostics *diagnostics, struct span span, const char 
 static bool is_plain(const char *name)
 {
     for (; *name; name++)
-        if (!is_of_name(*name) && *name != '@' && *name != '$')
+        if (!is_of_name(*name) && !strchr("@$.", *name))
             return false;
     return true;
 }
@@ -393,7 +393,10 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
         limit = nearest->distance - !yields;
     if (n == 0 || n > COMPARED_MAX || m > COMPARED_MAX || (n > m ? n - m : m - n) > limit)
         return;
-    const unsigned steps = distance(nearest->name, n, candidate, m, limit);
+    const unsigned steps = strcasecmp(nearest->name, candidate)
+                               ? distance(nearest->name, n, candidate, m, limit)
+                           : strcmp(nearest->name, candidate) ? 1
+                                                              : 0;
     if (steps > limit)
         return;
     nearest->best = candidate;

@@ -6,4 +6,5 @@ static const struct builtin *const families[] = {BUILTIN_FAMILIES(BUILTIN_FAMILY
 
 static const char *const parts[] = {"base", "kfunc", "map", "meta", "process", "strings", "usdt", NULL};
 
-const struct builtin_table builtin_table = {families, sizeof families / sizeof families[0], parts};
+const struct builtin_table builtin_table = {families, sizeof families / sizeof families[0], parts,
+                                            builtin_synonyms};

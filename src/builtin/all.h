@@ -44,6 +44,7 @@
 BUILTIN_FAMILIES(BUILTIN_FAMILY)
 #undef BUILTIN_FAMILY
 
+extern const struct builtin_synonym builtin_synonyms[];
 extern const struct builtin_table builtin_table;
 
 #endif

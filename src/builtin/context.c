@@ -85,7 +85,12 @@ static const struct type *check_argument_number(struct checker *checker, struct 
                     number, context->argument_count - 1);
     else
         check_error(checker, node->span, "arg%u is not available with %s", number, checker->unit->probe);
-    if (!context->argument_count)
+    if (!context->argument_count && context->args && context->args->count)
+        check_hint(checker, "its arguments have names: args.%s; `spoor -lv '%s'` lists them",
+                   context->args->fields[context->args->count - 1].name, checker->unit->probe);
+    else if (!context->argument_count && context->args_missing && !context->is_return)
+        check_hint(checker, "%s", context->args_missing);
+    else if (!context->argument_count)
         hint_at_return(checker);
     return NULL;
 }

@@ -65,6 +65,21 @@ static void warn_of_cut(struct checker *checker, const struct node *argument,
     check_hint(checker, "%%ll%c prints all of it", conversion->conversion);
 }
 
+/* Says what looks like a conversion and is none. */
+static void hint_text(struct checker *checker, const char *text)
+{
+    for (const char *at = strchr(text, '%'); at; at = strchr(at, '%')) {
+        const char *begin = at++;
+        at += strspn(at, "-+ #0123456789.*hljztL");
+        if (*at && !strchr("diuoxXcpsrg%", *at)) {
+            check_hint(checker, "'%.*s' is no conversion: it is printed as it is", (int)(at + 1 - begin),
+                       begin);
+            return;
+        }
+        at += *at != 0;
+    }
+}
+
 const struct type *formatted_check(struct checker *checker, struct node *node)
 {
     struct node *text = check_argument(node, 0);
@@ -73,6 +88,7 @@ const struct type *formatted_check(struct checker *checker, struct node *node)
     const char *problem = format_count_problem(checker->arena, format, supplied);
     if (problem) {
         check_error(checker, node->span, "%s: %s", node->call.name, problem);
+        hint_text(checker, text->string.text);
         return NULL;
     }
     if (supplied > FORMATTED_ARGUMENTS) {

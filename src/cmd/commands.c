@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one can begin with: the commands, the ready-made tools by the question that they answer, three examples; and
  * what was probably meant by a word that is none of them. */
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/diagnostic.h"
+#include "base/open_foreign.h"
 #include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "cmd/tools.h"
@@ -89,14 +94,49 @@ const struct command_line help_line = {
     .completes = COMPLETE_HELP,
 };
 
+/* Prints the name of a file beside the one that was named and is not there, if one is similar. */
+static void guess_file(const char *path)
+{
+    enum { LOOKED_AT_MAX = 10000 };
+    const char *slash = strrchr(path, '/');
+    char *directory = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+    const int list = directory ? foreign_open_directory(directory) : -1;
+    DIR *entries = list < 0 ? NULL : fdopendir(list);
+    struct nearest nearest = {.name = slash ? slash + 1 : path};
+    const struct dirent *entry;
+    char best[NAME_MAX + 1];
+    free(directory);
+    for (unsigned left = LOOKED_AT_MAX; entries && left && (entry = readdir(entries)); left--) {
+        nearest_offer(&nearest, entry->d_name);
+        if (nearest.best == entry->d_name) { /* the entry does not stay */
+            snprintf(best, sizeof best, "%s", entry->d_name);
+            nearest.best = best;
+        }
+    }
+    if (nearest.best)
+        command_print(stderr, "HINT: did you mean '%.*s%s'?\n", slash ? (int)(slash + 1 - path) : 0, path,
+                      best);
+    if (entries)
+        closedir(entries);
+    else if (list >= 0)
+        close(list);
+}
+
 void command_guess(const char *word)
 {
     if (strpbrk(word, "{}")) {
         fputs("HINT: a program on the command line is given with -e: spoor -e '...'\n", stderr);
         return;
     }
-    if (strpbrk(word, "./")) /* it is the name of a file */
+    if (strchr(word, ':') && !strchr(word, '/')) {
+        command_print(stderr, "HINT: a program on the command line is given with -e: spoor -e '%s { ... }'\n",
+                      word);
         return;
+    }
+    if (strpbrk(word, "./")) { /* it is the name of a file */
+        guess_file(word);
+        return;
+    }
     struct nearest nearest = {.name = word};
     for (size_t i = 0; i < COMMANDS; i++)
         nearest_offer(&nearest, commands[i]->name);

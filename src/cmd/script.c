@@ -329,7 +329,12 @@ int command_script(struct options *options)
         add_file(options, &tool);
     size_t count = options->script_count;
     if (!count) {
-        fputs("ERROR: no script: give a FILE, or -e PROGRAM\nHINT: spoor --help lists the options\n", stderr);
+        const bool is_program = options->session.command && strpbrk(options->session.command, "{}");
+        fputs("ERROR: no script: give a FILE, or -e PROGRAM\n", stderr);
+        if (is_program)
+            fputs("HINT: -c takes a command to be traced; a program is given with -e\n", stderr);
+        else
+            fputs("HINT: spoor --help lists the options\n", stderr);
         return 1;
     }
     if (options->formats && count > 1) {

@@ -85,11 +85,19 @@ struct builtin {
     int64_t data;                          /* for the callbacks: the number of a helper and the like */
 };
 
+/* What something is called elsewhere. */
+struct builtin_synonym {
+    const char *name;
+    const char *meant; /* the builtin that is its nearest */
+    const char *hint;  /* what a message says; NULL: "did you mean 'MEANT'?" */
+};
+
 struct builtin_table {
     const struct builtin *const *families; /* `count` arrays, each of which ends with a name of NULL */
     size_t count;
     /* Names of the parts of bpftrace's standard library, which are all built in; NULL-terminated, or NULL. */
     const char *const *parts;
+    const struct builtin_synonym *synonyms; /* the last one's name is NULL; or NULL */
 };
 
 /* Finds a builtin by its name; for one that is numbered *number is set. NULL if there is none. */

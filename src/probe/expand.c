@@ -53,6 +53,12 @@ static int unknown_kind(struct probe_environment *environment, const struct prob
     diagnose_error(environment->diagnostics, point_span(point, 0), "Invalid probe type: %s", name);
     if (nearest.best)
         diagnose_nearest(environment->diagnostics, &nearest, "");
+    else if (point->piece_count == 1 && !point_is_pattern(point, 0))
+        diagnose_hint(
+            environment->diagnostics,
+            "a probe has a type: kprobe:%s is a function of the kernel, uprobe:FILE:%s one of a program, "
+            "begin the start of the trace",
+            name, name);
     else
         diagnose_hint(environment->diagnostics, "probe types are %s", text_string(&all));
     text_free(&all);

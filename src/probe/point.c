@@ -99,11 +99,16 @@ bool point_count(struct probe_environment *environment, const struct probe_kind 
 int point_no_match(struct probe_environment *environment, const struct probe_kind *kind,
                    const struct attach_point *point, const struct nearest *nearest)
 {
+    struct text before = {0}; /* the pieces before the last one, which may be right */
+    text_printf(&before, "%s:", kind->name);
+    for (size_t i = 1; i + 1 < point->piece_count; i++)
+        text_printf(&before, "%s:", point->pieces[i].text ? point->pieces[i].text : "");
     diagnose_error(environment->diagnostics, point->span, "No matches for %s %s.", kind->name,
                    point_rest(environment, "", point, 1));
     if (nearest && nearest->best)
         diagnose_nearest(environment->diagnostics, nearest, "");
     else
-        diagnose_hint(environment->diagnostics, "`spoor -l '%s:*'` lists what there is", kind->name);
+        diagnose_hint(environment->diagnostics, "`spoor -l '%s*'` lists what there is", text_string(&before));
+    text_free(&before);
     return -ENOENT;
 }

@@ -71,6 +71,11 @@ static int timer_expand(const struct probe_kind *kind, struct probe_environment 
                        period < SHORTEST ? "Invalid rate of %s probe. Minimum is 1000 or 1us."
                                          : "Invalid rate of %s probe. It would not fire within this life.",
                        kind->name);
+        if (point->piece_count == 2 && period < SHORTEST)
+            diagnose_hint(environment->diagnostics,
+                          "without a unit it is nanoseconds: %s:hz:%s, %s:s:%s or %s:%sms", kind->name,
+                          point_piece(point, 1), kind->name, point_piece(point, 1), kind->name,
+                          point_piece(point, 1));
         return -EINVAL;
     }
     struct perf_site *site = arena_new(environment->arena, struct perf_site);

@@ -80,18 +80,29 @@ struct tracepoint_search {
     const struct attach_point *point;
     struct probe_sites *sites;
     bool is_pattern;
-    struct nearest nearest;
+    struct nearest subsystem, nearest; /* of the names that were given; events: of that subsystem alone */
+    const char *elsewhere;             /* a subsystem that has the event; or NULL */
 };
+
+/* Keeps a name that comes from a walk, if it is the nearest so far. */
+static void keep_nearest(struct arena *arena, struct nearest *nearest, const char *name)
+{
+    const char *before = nearest->best;
+    nearest_offer(nearest, name);
+    if (nearest->best != before)
+        nearest->best = arena_strdup(arena, name);
+}
 
 static int tracepoint_match(void *state, const char *subsystem, const char *event)
 {
     struct tracepoint_search *search = state;
     struct arena *arena = search->environment->arena;
     if (!point_matches(search->point, 1, subsystem) || !point_matches(search->point, 2, event)) {
-        const char *before = search->nearest.best;
-        nearest_offer(&search->nearest, event);
-        if (search->nearest.best != before)
-            search->nearest.best = arena_strdup(arena, event);
+        keep_nearest(arena, &search->subsystem, subsystem);
+        if (point_matches(search->point, 1, subsystem))
+            keep_nearest(arena, &search->nearest, event);
+        else if (!search->elsewhere && !strcmp(search->nearest.name, event))
+            search->elsewhere = arena_strdup(arena, subsystem);
         return 0;
     }
     struct tracepoint_site *site = tracepoint_site_new(arena, subsystem, event, search->is_pattern);
@@ -100,11 +111,55 @@ static int tracepoint_match(void *state, const char *subsystem, const char *even
     return 0;
 }
 
+/* Says what was meant: the subsystem is another one, or its event is. */
+static int tracepoint_no_match(const struct probe_kind *kind, const struct tracepoint_search *search)
+{
+    struct nearest elsewhere = {.name = search->subsystem.name, .best = search->elsewhere};
+    const bool is_subsystem = !search->subsystem.best || search->subsystem.distance;
+    const struct nearest *meant = !is_subsystem && search->nearest.best ? &search->nearest
+                                  : elsewhere.best                      ? &elsewhere
+                                                                        : &search->subsystem;
+    if (!is_subsystem && meant == &search->subsystem) /* it is right */
+        meant = &search->nearest;
+    const int error = point_no_match(search->environment, kind, search->point, meant);
+    if (!meant->best && is_subsystem)
+        diagnose_hint(search->environment->diagnostics, "`spoor -l 'tracepoint:*'` lists what there is");
+    return error;
+}
+
+static int offer_subsystem(void *state, const char *subsystem, const char *event)
+{
+    struct tracepoint_search *search = state;
+    (void)event;
+    search->elsewhere = arena_strdup(search->environment->arena, subsystem);
+    return 1;
+}
+
+/* Says in which subsystem an event is that was named without one. */
+static void hint_subsystem(struct probe_environment *environment, const struct attach_point *point)
+{
+    struct tracepoint_search search = {.environment = environment};
+    struct tracefs *tracefs = probe_tracefs(environment);
+    const char *event = point_piece(point, 1);
+    const struct span span = point_span(point, 1);
+    if (!tracefs || !event || point_is_pattern(point, 1))
+        return;
+    tracefs_each_event(tracefs, NULL, event, offer_subsystem, &search);
+    if (!search.elsewhere)
+        return;
+    diagnose_hint(environment->diagnostics, "did you mean 'tracepoint:%s:%s'?", search.elsewhere, event);
+    diagnose_fix(environment->diagnostics, (struct span){span.source, span.begin, span.begin},
+                 arena_printf(environment->arena, "%s:", search.elsewhere));
+}
+
 static int tracepoint_expand(const struct probe_kind *kind, struct probe_environment *environment,
                              const struct attach_point *point, struct probe_sites *sites)
 {
-    if (!point_count(environment, kind, point, 2, 2))
+    if (!point_count(environment, kind, point, 2, 2)) {
+        if (point->piece_count == 2)
+            hint_subsystem(environment, point);
         return -EINVAL;
+    }
     if (is_unreadable(environment, point->span))
         return 0;
     struct tracefs *tracefs = tracepoint_open(environment, point->span);
@@ -115,7 +170,9 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
                                        point,
                                        sites,
                                        point_is_pattern(point, 1) || point_is_pattern(point, 2),
-                                       {.name = event ? event : ""}};
+                                       {.name = subsystem ? subsystem : ""},
+                                       {.name = event ? event : ""},
+                                       NULL};
     uint32_t id;
     size_t before = sites->count;
     if (!subsystem || !event) {
@@ -133,7 +190,7 @@ static int tracepoint_expand(const struct probe_kind *kind, struct probe_environ
                        strerror(-error));
         return error;
     }
-    return sites->count == before ? point_no_match(environment, kind, point, &search.nearest) : 0;
+    return sites->count == before ? tracepoint_no_match(kind, &search) : 0;
 }
 
 /* ---- fields ---- */
@@ -265,7 +322,7 @@ static void perf_fill(struct probe_environment *environment, const struct contex
     context->program_type = BPF_PROG_TYPE_TRACEPOINT;
     context->space = site->syscall >= 0 ? SPACE_USER : SPACE_KERNEL;
     context->args = site->args;
-    context->args_missing = "its fields are not known";
+    context->args_missing = tracepoint_args_missing(uses);
     context->lower_args_field = perf_field;
     if (uses->ctx)
         context->ctx = type_pointer(environment->arena, site->args ? site->args : &type_none, SPACE_KERNEL);

@@ -39,4 +39,11 @@ void tracepoint_dispatch_key(struct probe_environment *environment, const struct
 /* The hook: "sys_enter" or "sys_exit". */
 const char *tracepoint_dispatch_event(const struct probe_variant *variant);
 
+/* Why there are no arguments: those that have no numbers have names. */
+static inline const char *tracepoint_args_missing(const struct context_uses *uses)
+{
+    return uses->args ? "its fields are not known"
+                      : "its arguments have names: args.NAME; spoor -lv lists them";
+}
+
 #endif

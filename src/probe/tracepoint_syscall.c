@@ -213,7 +213,6 @@ void tracepoint_dispatch_fill(struct probe_environment *environment, const struc
     struct tracepoint_detail *detail = arena_new(environment->arena, struct tracepoint_detail);
     struct probe_context *context = &variant->context;
     struct btf_prototype prototype;
-    (void)uses;
     detail->method = TRACEPOINT_DISPATCH;
     if (status_offset(environment, &detail->status))
         detail->compat = syscall_machine_here()->compat;
@@ -229,7 +228,7 @@ void tracepoint_dispatch_fill(struct probe_environment *environment, const struc
     }
     context->space = SPACE_USER;
     context->args = site->args;
-    context->args_missing = "its fields are not known";
+    context->args_missing = tracepoint_args_missing(uses);
     context->lower_gate = dispatch_gate;
     context->lower_site = dispatch_site;
     context->lower_args_field = dispatch_field;

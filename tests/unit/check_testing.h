@@ -168,7 +168,7 @@ static const struct builtin aggregations[] = {
     {0},
 };
 static const struct builtin *const families[] = {basics, calls, aggregations};
-static const struct builtin_table builtins = {families, 3, NULL};
+static const struct builtin_table builtins = {families, 3, NULL, NULL};
 
 /* ---- a few types ---- */
 

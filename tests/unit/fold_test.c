@@ -29,7 +29,7 @@ static const struct builtin family[] = {
     {0},
 };
 static const struct builtin *const families[] = {family};
-static const struct builtin_table builtins = {families, 1, NULL};
+static const struct builtin_table builtins = {families, 1, NULL, NULL};
 
 /* Folds the expression; the caller frees the arena. */
 static struct node *folded(struct fixture *f, const char *expression, const struct parameters *parameters)

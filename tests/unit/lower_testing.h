@@ -271,7 +271,7 @@ static const struct builtin testing_family[] = {
     {0},
 };
 static const struct builtin *const testing_families[] = {testing_family};
-static const struct builtin_table testing_builtins = {testing_families, 1, NULL};
+static const struct builtin_table testing_builtins = {testing_families, 1, NULL, NULL};
 
 /* ---- one compiled and loaded script ---- */
 

@@ -28,7 +28,8 @@ static void test_tracepoint_names(void **state)
     assert_true(count_sites(&f, "tracepoint:sch[e]d:sched_process_*") > 3);
     assert_string_equal(error_of(&f, "tracepoint:sched:sched_swich", "sched_switch"),
                         "No matches for tracepoint sched:sched_swich.");
-    error_of(&f, "tracepoint:sched_switch", "tracepoint:SUBSYSTEM:EVENT");
+    error_of(&f, "tracepoint:sched_switch", "tracepoint:sched:sched_switch");
+    error_of(&f, "tracepoint:nothing_like_it", "tracepoint:SUBSYSTEM:EVENT");
     error_of(&f, "tracepoint:../sched:sched_switch", NULL);
     error_of(&f, "tracepoint:sched:", NULL);
     teardown(&f);

@@ -68,11 +68,43 @@ static const struct type *builtin_result(struct checker *checker, struct node *n
 
 /* ---- names ---- */
 
+/* Offers what a name of another tracer is called here. */
+static bool suggest_synonym(struct checker *checker, const char *name, unsigned flags)
+{
+    const struct builtin_synonym *synonym = checker->builtins->synonyms;
+    while (synonym && synonym->name && strcmp(synonym->name, name) != 0)
+        synonym++;
+    if (!synonym || !synonym->name)
+        return false;
+    if (synonym->hint)
+        check_hint(checker, "%s", synonym->hint);
+    else
+        check_nearest(checker, &(struct nearest){.name = name, .best = synonym->meant},
+                      flags == BUILTIN_CALL ? "()" : "");
+    return true;
+}
+
+/* Offers the argument of the probe that has the name. */
+static bool suggest_argument(struct checker *checker, const struct node *node)
+{
+    const struct type *args = checker->unit ? checker->unit->context->args : NULL;
+    for (uint32_t i = 0; args && i < args->count; i++) {
+        if (!args->fields[i].name || strcmp(args->fields[i].name, node->name.name) != 0)
+            continue;
+        const char *best = arena_printf(checker->arena, "args.%s", node->name.name);
+        check_nearest(checker, &(struct nearest){.name = node->name.name, .best = best}, "");
+        return true;
+    }
+    return false;
+}
+
 static bool suggest_name(struct checker *checker, const char *name, unsigned flags)
 {
     struct nearest nearest = {.name = name};
     if (!check_takes_hint(checker))
         return true; /* a hint would be dropped: no other one is needed either */
+    if (suggest_synonym(checker, name, flags))
+        return true;
     builtin_suggest(checker->builtins, &nearest, flags);
     /* A mistyped statement of one word looks like a name. */
     static const char *const statements[] = {"return", "break", "continue"};
@@ -96,6 +128,18 @@ static bool find_enumerator(struct checker *checker, struct node *node)
     return true;
 }
 
+/* Says what an unknown name that is like no other may have been meant as. */
+static void hint_unknown(struct checker *checker, const char *name)
+{
+    if (checker->without_types)
+        check_hint(checker, "%s", checker->without_types);
+    else if (!name[strcspn(name, "abcdefghijklmnopqrstuvwxyz")])
+        check_hint(checker,
+                   "constants of C come from a header, #include <...>, or are defined: #define %s ...", name);
+    else
+        check_hint(checker, "a text is written \"%s\", a variable $%s, a map @%s", name, name, name);
+}
+
 const struct type *check_name(struct checker *checker, struct node *node)
 {
     uint32_t number = 0;
@@ -116,11 +160,13 @@ const struct type *check_name(struct checker *checker, struct node *node)
             checker,
             "<%s> is not on this machine, and kernel BTF has no constants of #define: write #define %s …",
             missing, node->name.name);
+    else if (check_takes_hint(checker) && suggest_argument(checker, node))
+        return NULL;
     else if (builtin)
         check_hint(checker, "%s is a function: %s", node->name.name,
                    builtin->synopsis ? builtin->synopsis : "()");
-    else if (!suggest_name(checker, node->name.name, BUILTIN_BARE) && checker->without_types)
-        check_hint(checker, "%s", checker->without_types);
+    else if (!suggest_name(checker, node->name.name, BUILTIN_BARE))
+        hint_unknown(checker, node->name.name);
     return NULL;
 }
 

@@ -134,6 +134,19 @@ static const struct type *check_tuple(struct checker *checker, struct node *node
 
 /* ---- conditions ---- */
 
+/* Of a condition like (comm = "cat"), which is a record. */
+static void hint_assignment(struct checker *checker, const struct node *record)
+{
+    const struct source *source = record->span.source;
+    const uint32_t end = record->list.first->span.begin;
+    uint32_t at = record->span.begin;
+    check_hint(checker, "a comparison is written ==");
+    while (at < end && source->text[at] != '=')
+        at++;
+    if (at < end && check_takes_hint(checker))
+        diagnose_fix(checker->diagnostics, (struct span){source, at, at + 1}, "==");
+}
+
 void check_condition(struct checker *checker, struct node *node, const char *what)
 {
     fold_text_condition(node);
@@ -141,7 +154,9 @@ void check_condition(struct checker *checker, struct node *node, const char *wha
     if (!type || type_is_scalar(type))
         return;
     check_error(checker, node->span, "Invalid %s: '%s'", what, type_text(checker->arena, type));
-    if (type->kind == TYPE_STRING)
+    if (node->kind == NODE_TUPLE && node->names && node->list.count == 1)
+        hint_assignment(checker, node);
+    else if (type->kind == TYPE_STRING)
         check_hint(checker, "compare it with a string: == \"...\"");
     else
         check_hint(checker, "a condition is an integer, a bool or a pointer");

@@ -3,6 +3,9 @@
  *
  * Sums, products, quotients and shifts to the left have 64 bits, so that `$n + 1` never wraps at a width that the
  * script did not choose; differences are signed. A literal without a sign takes that of the other operand. */
+#include <string.h>
+
+#include "base/number.h"
 #include "lang/check/state.h"
 
 enum operator_class {
@@ -180,6 +183,40 @@ static const struct type *arithmetic(struct checker *checker, struct node *node,
 
 /* ---- comparisons ---- */
 
+/* How an operand is written; NULL: a macro has written it, or it is long. */
+static const char *written(struct checker *checker, const struct node *node)
+{
+    enum { LENGTH_MAX = 60 };
+    const struct span span = node->span;
+    const char *last = node->kind == NODE_FIELD  ? node->field.name
+                       : node->kind == NODE_NAME ? node->name.name
+                                                 : NULL;
+    const size_t length = last ? strlen(last) : 0;
+    if (!length || span.end - span.begin > LENGTH_MAX || span.end - span.begin < length ||
+        !source_has_name(span.source, span.end - (uint32_t)length, last))
+        return NULL;
+    return arena_copy(checker->arena, span.source->text + span.begin, span.end - span.begin);
+}
+
+/* Says how a string is compared with what is none. */
+static void hint_comparison(struct checker *checker, const struct node *string, const struct node *other)
+{
+    uint64_t number;
+    if (string->type->kind != TYPE_STRING || !check_takes_hint(checker))
+        return;
+    const char *text = written(checker, other);
+    if (other->type->kind == TYPE_POINTER) {
+        const char *call = text ? arena_printf(checker->arena, "str(%s)", text) : NULL;
+        check_hint(checker, "%s is the text at this address", call ? call : "str()");
+        if (call)
+            diagnose_fix(checker->diagnostics, other->span, call);
+    } else if (string->kind == NODE_STRING && number_parse(string->string.text, &number)) {
+        check_hint(checker, "a number is written without quotes");
+        if (string->span.source->text[string->span.begin] == '"')
+            diagnose_fix(checker->diagnostics, string->span, string->string.text);
+    }
+}
+
 static const struct type *comparison(struct checker *checker, struct node *node, enum operator op,
                                      struct node *left, struct node *right)
 {
@@ -198,6 +235,8 @@ static const struct type *comparison(struct checker *checker, struct node *node,
         return &type_bool;
     check_error(checker, node->span, "Type mismatch for '%s': comparing '%s' with '%s'", operator_text(op),
                 type_text(checker->arena, a), type_text(checker->arena, b));
+    hint_comparison(checker, left, right);
+    hint_comparison(checker, right, left);
     return NULL;
 }
 

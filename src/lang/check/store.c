@@ -698,6 +698,10 @@ const struct type *check_step(struct checker *checker, struct node *node)
         check_error(checker, node->span, "The %s operator can not be used on %s of type '%s'",
                     node->step.op == OPERATOR_ADD ? "++" : "--",
                     map ? target->map.name : target->variable.name, type_text(checker->arena, type));
+        if (type_is_aggregation(type))
+            check_hint(checker, "an aggregation is added to by its own function: %s = %.*s(...)",
+                       target->map.name, (int)strcspn(type_text(checker->arena, type), "_"),
+                       type_text(checker->arena, type));
         return NULL;
     } else {
         slot_join_type(checker, slot, stepped(type, node->step.op));
