@@ -93,9 +93,10 @@ class Server:
     def change(self, text, version, uri="file:///nowhere/script.bt"):
         self.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": [{"text": text}]})
 
-    def diagnostics(self, version=None, uri="file:///nowhere/script.bt"):
+    def diagnostics(self, version=1, uri="file:///nowhere/script.bt"):
+        """Those of a version of the document; None: of one that is closed."""
         return self.wait(lambda message: message.get("method") == "textDocument/publishDiagnostics" and message["params"]["uri"] == uri and
-                         (version is None or message["params"].get("version") == version))["params"]["diagnostics"]
+                         message["params"].get("version") == version)["params"]["diagnostics"]
 
     def at(self, method, line, character, uri="file:///nowhere/script.bt"):
         return self.ask("textDocument/" + method, {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}})["result"]
@@ -174,7 +175,7 @@ def check_diagnostics():
     got = server.diagnostics(39)
     say(len(got) == 1 and "nosuch39" in got[0]["message"], "the last of many changes counts", got)
     server.notify("textDocument/didClose", {"textDocument": {"uri": "file:///nowhere/script.bt"}})
-    say(server.diagnostics() == [], "closing takes diagnostics away")
+    say(server.diagnostics(None) == [], "closing takes diagnostics away")
     server.open("begin { system(\"true\"); }")
     say(server.diagnostics() == [], "what needs --unsafe is right")
     server.open("begin { print($1 + $2); config }", uri="untitled:one")

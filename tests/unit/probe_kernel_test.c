@@ -433,14 +433,30 @@ static void test_list_stops(void **state)
     teardown(&f);
 }
 
+static void test_synonyms(void **state)
+{
+    (void)state;
+    for (const struct builtin_synonym *synonym = builtin_synonyms; synonym->name; synonym++) {
+        assert_non_null(builtin_find(&builtin_table, synonym->meant, NULL));
+        if (builtin_find(&builtin_table, synonym->name, NULL))
+            fail_msg("'%s' is a builtin: nobody will look for its synonym", synonym->name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tracepoint_names), cmocka_unit_test(test_tracepoint_syscalls),
-        cmocka_unit_test(test_tracepoint_ways),  cmocka_unit_test(test_rawtracepoint),
-        cmocka_unit_test(test_kprobe),           cmocka_unit_test(test_kprobe_program),
-        cmocka_unit_test(test_syscall_program),  cmocka_unit_test(test_list_all),
-        cmocka_unit_test(test_list_patterns),    cmocka_unit_test(test_list_stops),
+        cmocka_unit_test(test_synonyms),
+        cmocka_unit_test(test_tracepoint_names),
+        cmocka_unit_test(test_tracepoint_syscalls),
+        cmocka_unit_test(test_tracepoint_ways),
+        cmocka_unit_test(test_rawtracepoint),
+        cmocka_unit_test(test_kprobe),
+        cmocka_unit_test(test_kprobe_program),
+        cmocka_unit_test(test_syscall_program),
+        cmocka_unit_test(test_list_all),
+        cmocka_unit_test(test_list_patterns),
+        cmocka_unit_test(test_list_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
