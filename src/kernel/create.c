@@ -356,6 +356,8 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
         return error;
     }
     int error = map_create_plain(map, made, is_control);
+    if (!error && (int)index == image->stacks && map->flags & BPF_F_NO_PREALLOC)
+        prefill_map(kernel, made->fd, map->value_size);
     return error || !is_control ? error : control_map(kernel, made);
 }
 

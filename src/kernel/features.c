@@ -18,15 +18,11 @@
 #include "base/text.h"
 #include "base/whole.h"
 #include "bpf/ir/ir.h"
+#include "kernel/instructions.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
 #include "sym/kernel/btf.h"
 
-#define INSTRUCTION(op, dst, src, o, i)                                                                      \
-    ((struct bpf_insn){.code = (op), .dst_reg = (dst), .src_reg = (src), .off = (o), .imm = (i)})
-#define MOVE_IMMEDIATE(dst, i) INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, i)
-#define CALL(helper) INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
-#define EXIT() INSTRUCTION(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 enum { SLEEPABLE = 1U << 4 };
 
 /* Closes the descriptor and returns 0; an -errno is returned as it is. */

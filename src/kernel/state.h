@@ -133,6 +133,8 @@ void permission_reason(struct text *out);
 /* create.c, map.c, load.c, ring.c: the host's operations, which bpf/host.h describes. */
 int create_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
 int add_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
+/* prefill.c: makes the kernel keep some free elements of a map with keys of 8 bytes ready on each CPU. It may fail. */
+void prefill_map(const struct kernel *kernel, int map, uint32_t value_size);
 int create_task_storage(const char *name, uint32_t value_size); /* a map's descriptor, or -errno */
 int load_program(struct host *host, const struct image *image, size_t program,
                  struct diagnostics *diagnostics);

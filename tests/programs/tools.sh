@@ -124,7 +124,9 @@ see() {
     wait $pid
     [ ! -e staying ] || kill "$(cat staying)"
     rm -f staying
-    if grep -qE -- "$expression" out; then
+    if grep -q WARNING errors; then
+        not_ok "tools: $tool warns of nothing" "$(head -n 20 errors)"
+    elif grep -qE -- "$expression" out; then
         echo "ok tools: $tool"
     elif grep -q 'this kernel has no kprobes' errors; then
         echo "skip $tool: this kernel has no kprobes"
@@ -144,7 +146,7 @@ see cpuwalk '^\[[0-9]+\] .*@' "" "./worker c"
 duration=4s see profile '^ +crunch\+[0-9]+(@.*)?$' "" "stays crunch"
 "$tools/fold" <out >folded
 grep -qE '^worker;.*main;crunch [0-9]+$' folded && echo "ok tools: fold" || not_ok "tools: fold" "$(cat folded)"
-see offcpu ', sleep]: [2-9][0-9]{5}$' "" "sleep 0.25"
+duration=4s see offcpu ', sleep]: [2-9][0-9]{5}$' "" "sleep 0.25"
 see mallocleaks '^]: 7$' "" "stays forget"
 see threadsnoop 'worker +worker$' "" "stays threads"
 see killsnoop " 0 - +$$ +ok\$" "" "kill -0 $$"
