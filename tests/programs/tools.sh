@@ -124,7 +124,7 @@ see() {
     wait $pid
     [ ! -e staying ] || kill "$(cat staying)"
     rm -f staying
-    if grep -q WARNING errors; then
+    if grep WARNING errors | grep -qv 'names were not looked up: that takes long'; then # that is for want of a CPU
         not_ok "tools: $tool warns of nothing" "$(head -n 20 errors)"
     elif grep -qE -- "$expression" out; then
         echo "ok tools: $tool"
