@@ -9,6 +9,7 @@
 #   make quick       what one runs between edits: unit tests, checks of the source, the cases that the changed files touch
 #   make check-deep  what takes a night: sanitizers, each failure, fuzzing, random scripts, all cases in other kernels (PARTS=…)
 #   make static      build/spoor-static: one file that needs no other
+#   make deb         Debian packages in build/packages; make rpm: for Fedora and its kin
 #   make bench       measures beside the peers                 (Debian's bpftrace)
 #   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make pictures    the pictures of the documents, anew       (needs root)
@@ -83,7 +84,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc
 comma := ,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all static demo pictures check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall format lint lint-files clean setup tests guest
+.PHONY: all static demo pictures check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall deb rpm format lint lint-files clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
@@ -305,12 +306,17 @@ format:
 	@$(FORMAT) $(wildcard src/*/*.[ch] src/*/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
 
 # What goes where is said by tools/install.
-INSTALL := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' STRIP='$(STRIP)' \
+PUT := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' STRIP='$(STRIP)' \
 	BPFTRACE='$(BPFTRACE)' VERSION='$(VERSION)' LIBS='$(LDLIBS)' tools/install
 install: all
-	@$(INSTALL) $(BUILD)
+	@$(PUT) $(BUILD)
 
 uninstall:
-	@$(INSTALL) --remove $(BUILD)
+	@$(PUT) --remove $(BUILD)
+
+deb rpm:
+	@tools/setup build packages
+	@mkdir -p $(BUILD)
+	@packaging/$@ $(BUILD)
 
 -include $(LINTED:.ok=.d) $(OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

@@ -124,7 +124,7 @@ if command -v cmake >/dev/null; then
     cat >cmake/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.13)
 project(installed C)
-find_package(spoor 0.1 REQUIRED)
+find_package(spoor 0.1 REQUIRED COMPONENTS spoor spoortracer)
 add_executable(disk disk.c)
 target_link_libraries(disk spoor::spoor)
 add_executable(watch watch.c)
@@ -132,6 +132,10 @@ target_link_libraries(watch spoor::spoortracer)
 find_package(spoor 99 QUIET)
 if(spoor_FOUND)
     message(FATAL_ERROR "this is not version 99")
+endif()
+find_package(spoor QUIET COMPONENTS spoorless)
+if(spoor_FOUND)
+    message(FATAL_ERROR "there is no such component")
 endif()
 END
     # The tree may be moved: nothing in the package files says where it was.

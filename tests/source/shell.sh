@@ -2,6 +2,6 @@
 # In scripts nothing is found by shellcheck but what .shellcheckrc names.
 cd "$1" || exit 1
 {
-    grep -rlIE --exclude-dir=build* '^#!/bin/(ba)?sh' .ci bench examples tests tools
+    grep -rlIE --exclude-dir=build* '^#!/bin/(ba)?sh' .ci bench examples packaging tests tools
     ls tests/source/*.sh tests/tools/*.sh
 } | sort -u | xargs shellcheck --shell=bash --severity=warning --source-path=SCRIPTDIR --source-path=.
