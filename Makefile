@@ -10,6 +10,7 @@
 #   make check-deep  what takes a night: sanitizers, each failure, fuzzing, random scripts, all cases in other kernels (PARTS=…)
 #   make static      build/spoor-static: one file that needs no other
 #   make deb         Debian packages in build/packages; make rpm: for Fedora and its kin
+#   make check-packages  installs and uses them in a fresh Debian, and the static program in others (DEBIANS=…)
 #   make bench       measures beside the peers                 (Debian's bpftrace)
 #   make check-kernels   the same behaviour tests in Debian's kernels under QEMU (SUITES=…: which kernels)
 #   make pictures    the pictures of the documents, anew       (needs root)
@@ -84,7 +85,7 @@ GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc
 comma := ,
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all static demo pictures check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall deb rpm format lint lint-files clean setup tests guest
+.PHONY: all static demo pictures check check-deep quick check-kernels kernels-table bench bench-kernels fuzz install uninstall deb rpm check-packages format lint lint-files clean setup tests guest
 
 all: $(BUILD)/spoor $(BUILD)/libspoor.a $(BUILD)/libspoor.so $(BUILD)/libspoortracer.a $(BUILD)/libspoortracer.so
 
@@ -318,5 +319,8 @@ deb rpm:
 	@tools/setup build packages
 	@mkdir -p $(BUILD)
 	@packaging/$@ $(BUILD)
+
+check-packages: deb static
+	@packaging/check $(BUILD) $(DEBIANS)
 
 -include $(LINTED:.ok=.d) $(OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

@@ -49,14 +49,8 @@ guest_choose() {
 
 # ---- fetching ----
 
-# The mirror that this machine uses itself, and how it checks it.
-mirror() {
-    if [ -n "${DEBIAN_MIRROR:-}" ]; then
-        echo "$DEBIAN_MIRROR"
-    else
-        apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' 2>/dev/null | grep -m 1 '/debian/*$'
-    fi
-}
+# shellcheck source=tests/lib/mirror.sh
+. "$root/tests/lib/mirror.sh"
 
 # apt with a state of its own: the suite's lists only, and nothing of the machine's is touched.
 private_apt() {
