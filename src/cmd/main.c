@@ -71,6 +71,8 @@ int main(int argc, char **argv)
         is_bpftrace ? peer_version() : (void)fputs("spoor " SPOOR_VERSION "\n", stdout);
         return 0;
     }
+    if (options.lists_tools)
+        return tools_list(stdout), 0;
     if (options.info)
         return command_info(&options);
     if (options.lists && !options.script_count && !options.file)

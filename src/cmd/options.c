@@ -235,6 +235,8 @@ static const struct option_row rows[] = {
     {0, "histogram", "bpftrace|bcc", "layout of histograms in text: BCC's is `low -> high : count`",
      SESSION(CHOICE, bcc_histograms)},
     {'B', NULL, "line|full|none", "buffering of the output", .kind = OPTION_CHOICE, .set = choose_buffering},
+    {0, "list-tools", NULL, "list the ready-made tools by the question that they answer",
+     OPTION_STORES(FLAG, struct options, lists_tools)},
     {'l', "list", NULL, "list probes that match a pattern, or those of the script; with -v their arguments",
      OPTION_STORES(FLAG, struct options, lists), .completes = COMPLETE_PROBES},
     {'q', "quiet", NULL, "no banner", SESSION(FLAG, is_quiet)},

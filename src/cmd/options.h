@@ -21,7 +21,7 @@ struct options {
     const char *file;    /* FILE or "-", if there are no `scripts` */
     bool lists;          /* -l */
     const char *pattern; /* of -l; NULL: everything */
-    bool help, version, info;
+    bool help, version, info, lists_tools;
     bool is_peer;             /* called by the name bpftrace */
     bool dry_run, formats;    /* --dry-run, --fmt */
     const char *output;       /* -o */

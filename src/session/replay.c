@@ -26,7 +26,9 @@ struct replay_run {
     struct vm *vm;                       /* NULL where the kernel runs the programs */
     uint64_t monotonic_ahead, tai_ahead; /* how far these clocks are ahead of the boot clock: ns */
     uint64_t time;                       /* the time that was reached in the recordings: ns */
-    uint64_t since;                      /* events before this time are passed over; only lifetimes count */
+    /* Events before this time or, if the recording's clock is its own, this counter are passed over, but for lifetimes. Both are
+     * 0 where all events count. */
+    uint64_t since, since_stamp;
     uint64_t *overwritten; /* events that each recording had lost before the trace began; or NULL */
 };
 
@@ -123,14 +125,22 @@ static uint64_t begin_history(struct session *session)
     bool all_live = !session->options.from_start && !session->options.command;
     for (size_t i = 0; i < count; i++)
         all_live = all_live && recording_is_live(replay_recording(replay, i));
-    const struct recording *first = replay_recording(replay, 0);
     if (!all_live)
         return replay_start(replay);
-    if (!recording_unrelated(first))
-        session->replay->since = clock_ns(CLOCK_BOOTTIME);
-    else if (replay_horizon(replay) != UINT64_MAX) /* it is the only one, and counts from its first event */
-        session->replay->since = recording_time(first, recording_counter_now());
-    return session->replay->since;
+    if (!recording_unrelated(replay_recording(replay, 0)))
+        return session->replay->since = clock_ns(CLOCK_BOOTTIME);
+    session->replay->since_stamp = recording_counter_now();
+    return replay_start(replay); /* it is the only one, and counts from its first event */
+}
+
+static bool begins_now(const struct session *session)
+{
+    return session->replay->since || session->replay->since_stamp;
+}
+
+static bool is_history(const struct session *session, const struct replay_event *event)
+{
+    return event->time < session->replay->since || event->event->stamp < session->replay->since_stamp;
 }
 
 static void report_history(struct session *session)
@@ -138,7 +148,7 @@ static void report_history(struct session *session)
     const struct replay *replay = session->environment.replay;
     const struct session_options *options = &session->options;
     for (size_t i = 0; i < replay_count(replay); i++)
-        if (session->replay->since && !options->is_quiet && !options->is_json)
+        if (begins_now(session) && !options->is_quiet && !options->is_json)
             session_report(session, "Reading %s from now on; --from start begins with what it holds\n",
                            recording_path(replay_recording(replay, i)));
 }
@@ -359,10 +369,10 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
     return took;
 }
 
-/* Called when all that was there has been read. */
+/* Called at the first event that counts, and at the end. What was overwritten of the history is not missed. */
 static void end_history(struct session *session)
 {
-    if (session->replay->since && !session->replay->overwritten)
+    if (begins_now(session) && !session->replay->overwritten)
         replay_forget_overwritten(session);
 }
 
@@ -377,12 +387,13 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
     while ((got = replay_next(session->environment.replay, &event)) == 1) {
         if (event.time > until)
             return true;
-        if (event.time < session->replay->since) {
+        if (is_history(session, &event)) {
             if (++took >= LOOK_AROUND && session_interrupted(session))
                 return true;
             took %= LOOK_AROUND;
             continue;
         }
+        end_history(session);
         *time = event.time;
         run_timers(session, event.time);
         if (!session->handler.exit_requested)
@@ -397,8 +408,6 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
                 return true;
         }
     }
-    if (!got)
-        end_history(session);
     if (got < 0)
         diagnose_error(&session->diagnostics, (struct span){0}, "A recording cannot be read: %s",
                        strerror(-got));
@@ -525,6 +534,7 @@ void replay_loop(struct session *session)
     session->replay->time = time;
     if (interrupt_pauses(session))
         return;
+    end_history(session);
     replay_report_missing(session);
     if (time)
         set_time(session, time);

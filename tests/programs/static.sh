@@ -40,7 +40,7 @@ alone() { chroot empty /spoor "$@" </dev/null >out 2>errors; }
 alone --version
 [ $? = 0 ] && grep -q '^spoor [0-9]' out
 result $? "--version" errors
-alone
+alone --list-tools
 [ $? = 0 ] && grep -q ' biolatency ' out
 result $? "it lists the tools" errors
 for tool in "$root"/tools/*.bt; do

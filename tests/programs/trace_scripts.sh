@@ -178,13 +178,13 @@ program=$!
 exec 9>hold
 until_so eval '[ "$(wc -l <out)" = 2 ]'
 waiting=$(head -n 1 out)
-counts() { "$spoor" "$@" -f "$waiting" -e 'trace:TCP_REQ_NEW { @ = count(); } interval:ms:300 { exit(); }'; }
+counts() { "$spoor" --duration 300ms "$@" -f "$waiting" -e 'trace:TCP_REQ_NEW { @ = count(); }'; }
 export -f counts
 export waiting
 prints "a living recording begins now" "Reading $waiting from now on; --from start begins with what it holds
-Attached 2 probes
+Attached 1 probe
 @: 0" bash -c counts
-prints "--from start: with what it holds" 'Attached 2 probes
+prints "--from start: with what it holds" 'Attached 1 probe
 @: 300' bash -c 'counts --from start'
 prints "quietly" '@: 0' bash -c 'counts -q'
 prints "beside one that has ended, from the beginning" '@n: 2300' bash -c '"$spoor" -q -f "$file" -f "$waiting" -e "trace:TCP_REQ_NEW { if (++@n == 2300) { exit(); } }"'
@@ -195,7 +195,7 @@ fi
 exec 9>&-
 wait $program
 program=
-prints "and when it has ended, from the beginning" 'Attached 2 probes
+prints "and when it has ended, from the beginning" 'Attached 1 probe
 @: 300' bash -c counts
 
 prints "-c: what the command records, from its beginning" '@: 300' bash -c '"$spoor" -q -c "./recording started 300 1 0 4096" -e "trace:TCP_REQ_NEW { @ = count(); }" </dev/null | grep @'
@@ -222,9 +222,9 @@ if [ -w /dev/shm ]; then
     until_so eval '[ "$(wc -l <out)" -ge 3 ]'
     waiting=$(head -n 1 out)
     prints "SPDK's, too, begins now" "Reading $waiting from now on; --from start begins with what it holds
-Attached 2 probes
+Attached 1 probe
 @: 0" bash -c counts
-    prints "--from start: SPDK's with what it holds" 'Attached 2 probes
+    prints "--from start: SPDK's with what it holds" 'Attached 1 probe
 @: 200' bash -c 'counts --from start'
     exec 9>&-
     wait $program

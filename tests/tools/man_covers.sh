@@ -42,7 +42,7 @@ covers() {
 
 cd "$root" || exit 1
 # {"name", "synopsis" …} and MACRO("name", "synopsis" …
-covers builtin $(grep -ohE '^ *(\{|[A-Z]+\()"[a-z_]+", "' src/builtin/*.c | cut -d'"' -f2 | sed 's/^arg$/arg0/' | sort -u)
+covers builtin $(grep -oE '^ *(\{|[A-Z]+\()"[a-z_]+", "' src/builtin/*.c | sed '/^src\/builtin\/synonym\.c:/d; s/^[^:]*://' | cut -d'"' -f2 | sed 's/^arg$/arg0/' | sort -u)
 covers "probe kind" $(grep -oE '&probe_kind_[a-z]+' src/probe/all.c | sed 's/.*_//' | sort -u)
 covers "short name" $(sed -nE 's/.*\.aliases = .*\{"([A-Za-z]+)", NULL\}.*/\1/p' src/probe/*.c)
 covers setting $(sed -nE 's/^    \{"([a-z_]+)", SETTING_.*/\1/p' src/session/settings.c)
