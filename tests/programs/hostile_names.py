@@ -281,7 +281,7 @@ ctl = re.search(r"^Commands:\n(.*?)\n\n", helped("ctl", "--help"), re.S | re.M)[
 complete("commands of ctl", re.findall(r"^  ([a-z]+) ", ctl, re.M), {word for arguments, _ in rows.values() if arguments[0] == "ctl" for word in arguments})
 own = dict.fromkeys(["pid", "cmd", "output", "list", "quiet", "verbose"], "by their letters")
 own |= dict.fromkeys(["follow", "cgroup", "new-privileges", "rotate-size", "keep", "duration", "max-events", "max-memory", "times", "histogram", "warnings",
-                      "no-warnings", "unsafe", "mode", "no-feature", "bench", "host", "btf", "usdt-file-activation", "traceable-functions", "version", "help"],
+                      "no-warnings", "unsafe", "mode", "no-feature", "bench", "host", "btf", "usdt-file-activation", "traceable-functions", "version", "help", "list-tools"],
                      "show no names of their own, or what is given to them: see `no option`")
 complete("options", options(), given() + list(own))
 reports = dict.fromkeys(["name", "pid", "id", "file", "cpu", "ticks", "step", "json", "output"], "by their letters")
