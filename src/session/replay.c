@@ -127,6 +127,9 @@ static uint64_t begin_history(struct session *session)
         all_live = all_live && recording_is_live(replay_recording(replay, i));
     if (!all_live)
         return replay_start(replay);
+    replay_horizon(
+        replay); /* the rings are looked at: what of them was overwritten until now is not missed */
+    replay_forget_overwritten(session);
     if (!recording_unrelated(replay_recording(replay, 0)))
         return session->replay->since = clock_ns(CLOCK_BOOTTIME);
     session->replay->since_stamp = recording_counter_now();
@@ -369,13 +372,6 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
     return took;
 }
 
-/* Called at the first event that counts, and at the end. What was overwritten of the history is not missed. */
-static void end_history(struct session *session)
-{
-    if (begins_now(session) && !session->replay->overwritten)
-        replay_forget_overwritten(session);
-}
-
 /* Runs the programs for the events that are there, up to the time `until`; UINT64_MAX: until a signal asks for the
  * end. True: the trace is over. */
 static bool run_events(struct session *session, uint64_t *time, uint64_t until)
@@ -393,7 +389,6 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
             took %= LOOK_AROUND;
             continue;
         }
-        end_history(session);
         *time = event.time;
         run_timers(session, event.time);
         if (!session->handler.exit_requested)
@@ -534,7 +529,6 @@ void replay_loop(struct session *session)
     session->replay->time = time;
     if (interrupt_pauses(session))
         return;
-    end_history(session);
     replay_report_missing(session);
     if (time)
         set_time(session, time);
