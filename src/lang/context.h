@@ -57,8 +57,8 @@ struct probe_context {
     bool record_in_control;   /* that event lies in the control page, since the kernel runs the program */
     bool writes_sequence;     /* output goes to the reader of the pinned iterator */
     const struct type *ctx;   /* type of `ctx`; NULL if there is none */
-    const struct type
-        *args; /* struct of the arguments by name; NULL if there is none: args_missing says why */
+    /* Struct of the arguments by name; NULL if there is none: args_missing says why. */
+    const struct type *args;
     const char *args_missing;
     /* Says why `name` is no field of args although the probe has an argument of that name; NULL if it has none. May
      * be NULL. */

@@ -21,7 +21,7 @@
 enum {
     PAUSE_NS = 2000000,
     WAITING_MIN = 64 << 10,
-    WAITING_KEPT = 1 << 20, /* a larger buffer is freed when its records were handled */
+    WAITING_KEPT = 1 << 20, /* a larger buffer is made small when its records were handled */
     /* then the rings fill up, and count what is lost. All of this is still printed at the end */
     WAITING_MAX = 8 << 20,
 };
@@ -48,7 +48,7 @@ static int keep(void *state, const uint8_t *record, size_t length)
     struct batch *batch = state;
     size_t need = sizeof(uint64_t) + ((length + 7) & ~(size_t)7);
     if (need > batch->room - batch->size) {
-        size_t room = batch->room ? batch->room : WAITING_MIN;
+        size_t room = batch->room;
         while (room - batch->size < need)
             room *= 2;
         uint8_t *grown = room <= WAITING_MAX ? realloc(batch->bytes, room) : NULL;
@@ -115,13 +115,27 @@ static void *thread(void *state)
     return NULL;
 }
 
+/* Gives both buffers their least size, which they keep: an exit() that is in the rings must be read without memory, too. */
+static bool make_buffers(struct pump *pump)
+{
+    pump->waiting = (struct batch){.bytes = malloc(WAITING_MIN), .room = WAITING_MIN};
+    pump->acting = (struct batch){.bytes = malloc(WAITING_MIN), .room = WAITING_MIN};
+    if (pump->waiting.bytes && pump->acting.bytes)
+        return true;
+    free(pump->waiting.bytes);
+    free(pump->acting.bytes);
+    return false;
+}
+
 int pump_start(struct session *session, struct processes *processes)
 {
     if (session->pump)
         return 0;
     struct pump *pump = calloc(1, sizeof *pump);
-    if (!pump)
+    if (!pump || !make_buffers(pump)) {
+        free(pump);
         return -ENOMEM;
+    }
     pump->session = session;
     pump->processes = processes;
     pthread_mutex_init(&pump->lock, NULL);
@@ -200,10 +214,9 @@ int pump_consume(struct session *session, enum pump_mode mode, uint64_t until, h
         }
         if (pump->at == pump->acting.size && pump->waiting.size) {
             struct batch done = pump->acting;
-            if (done.room > WAITING_KEPT) {
-                free(done.bytes);
-                done = (struct batch){0};
-            }
+            uint8_t *less = done.room > WAITING_KEPT ? realloc(done.bytes, WAITING_MIN) : NULL;
+            if (less)
+                done = (struct batch){.bytes = less, .room = WAITING_MIN};
             pump->acting = pump->waiting;
             pump->waiting = (struct batch){.bytes = done.bytes, .room = done.room};
             pump->at = 0;

@@ -127,8 +127,8 @@ static uint64_t begin_history(struct session *session)
         all_live = all_live && recording_is_live(replay_recording(replay, i));
     if (!all_live)
         return replay_start(replay);
-    replay_horizon(
-        replay); /* the rings are looked at: what of them was overwritten until now is not missed */
+    /* The rings are looked at: what of them was overwritten until now is not missed. */
+    replay_horizon(replay);
     replay_forget_overwritten(session);
     if (!recording_unrelated(replay_recording(replay, 0)))
         return session->replay->since = clock_ns(CLOCK_BOOTTIME);

@@ -146,11 +146,11 @@ void session_each_point(const struct session *session, session_point_visitor *vi
 
 /* What stands at an offset of the script. */
 struct session_place {
-    const struct attach_point
-        *point;       /* the attach point there, or the first one of the block; NULL: there is none */
+    /* The attach point there, or the first one of the block; NULL: there is none. */
+    const struct attach_point *point;
     bool is_at_point; /* the offset is within it */
-    const struct node
-        *node; /* the smallest map or expression with a type there, after checking; NULL: none */
+    /* The smallest map or expression with a type there, after checking; NULL: none. */
+    const struct node *node;
 };
 struct session_place session_find(const struct session *session, uint32_t offset);
 

@@ -65,8 +65,8 @@ struct checker {
     /* Returns the number of the script to which a source belongs, when several run together: maps and functions
      * belong to one script. NULL: there is only one. */
     unsigned (*script_of)(void *state, const struct source *source);
-    const struct table
-        *left_out; /* names of maps that blocks assign to whose probes are all missing; or NULL */
+    /* Names of maps that blocks assign to whose probes are all missing; or NULL. */
+    const struct table *left_out;
     void *script_state;
 
     /* The result: all maps of the script, in the order of their first use. map_table finds them by name. */
