@@ -42,6 +42,8 @@ LDLIBS   := -lpthread
 LDLIBS   += -liberty
 # The reader of debug information: elfutils (Debian: libdw-dev). It costs an empty script 0.3 ms at its start.
 LDLIBS   += -ldw -lelf
+# What profiles and pages are compressed with; libelf has loaded it already.
+LDLIBS   += -lz
 # What these compress with, for those who link them statically (libelf uses zstd in newer versions).
 LDLIBS_STATIC := -Wl,--start-group -ldw -lelf -llzma -lbz2 -lz -lzstd -Wl,--end-group
 
@@ -62,7 +64,7 @@ LDFLAGS  += -fsanitize=address,undefined
 endif
 
 # libspoor is the recorder (src/recorder); everything else is the tracer. libspoortracer is that without the command.
-FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session tracer
+FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session profile tracer
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c src/$(folder)/*/*.c))
 COMMANDS := $(filter-out src/cmd/static.c,$(wildcard src/cmd/*.c))
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
@@ -80,7 +82,7 @@ EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c)
 BLOCKD   := $(wildcard examples/blockd/*.c)
 EXAMPLES += $(BUILD)/examples/blockd
 FUZZERS  := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
-GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc
+GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc $(BUILD)/gen/flame.inc
 
 comma := ,
 .DEFAULT_GOAL := all
@@ -158,6 +160,11 @@ $(BUILD)/gen/syscalls.inc:
 $(BUILD)/gen/tools.inc: $(wildcard tools/*.bt)
 	@mkdir -p $(@D)
 	@for tool in $(^F:.bt=); do echo "TOOL($$tool,"; sed -e 's/[\\"]/\\&/g; s/.*/"&\\n"/' tools/$$tool.bt; echo ')'; done >$@
+
+# What works in a flame graph, as texts that the program contains: see src/profile/flame.c.
+$(BUILD)/gen/flame.inc: src/profile/flame.js src/profile/flame.css src/profile/page.css tools/embed
+	@mkdir -p $(@D)
+	@tools/embed flame_script=src/profile/flame.js flame_style=src/profile/flame.css page_style=src/profile/page.css >$@
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@mkdir -p $(@D)

@@ -34,8 +34,7 @@ static int add_pid(struct options *options, const struct option_value *given, pi
     return 0;
 }
 
-/* Reads "12" or "12,13". If the option is given again, it adds to the list. A number that comes twice counts once. */
-static int add_pids(void *target, const struct option_value *given)
+int options_add_pids(struct options *options, const struct option_value *given)
 {
     char word[24];
     uint64_t pid;
@@ -45,12 +44,17 @@ static int add_pids(void *target, const struct option_value *given)
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         if (length >= sizeof word || !number_parse(word, &pid) || !pid || pid > INT32_MAX)
             return OPTION_WRONG;
-        status = add_pid(target, given, (pid_t)pid);
+        status = add_pid(options, given, (pid_t)pid);
         at += length;
         if (!*at)
             break;
     }
     return status;
+}
+
+static int add_pids(void *target, const struct option_value *given)
+{
+    return options_add_pids(target, given);
 }
 
 static int add_script(struct options *options, const struct option_value *value, struct script_option script)

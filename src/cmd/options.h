@@ -33,6 +33,10 @@ struct options {
         const char *word;
     } * parts;
     size_t part_count;
+    /* Called when the trace is over and its maps can still be read, by commands that do more with them. Returns the exit
+     * status. NULL: nothing more is done. */
+    int (*finish)(void *state, struct session *session);
+    void *finish_state;
     struct session_options session;
 };
 
@@ -40,6 +44,9 @@ struct options {
 int options_parse(struct options *options, int argc, char **argv);
 /* For commands with options of their own: reads only the environment. */
 int options_begin(struct options *options);
+/* Reads "12" or "12,13" of -p. If the option is given again, it adds to the list. A number that comes twice counts once.
+ * Returns 0, 1 after a message, or OPTION_WRONG. */
+int options_add_pids(struct options *options, const struct option_value *given);
 /* Does what -p PID does; 0: nothing. */
 void options_process(struct options *options, pid_t pid);
 /* Takes words for parameters of the script: those of the last `behind` ones that are --name or --name=value have names,

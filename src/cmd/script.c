@@ -240,6 +240,8 @@ static int run(struct options *options, const struct source *source)
         later.items += warnings.count;
         later.count -= warnings.count;
         report_end(options, &later, &messages);
+        if (!error && options->finish)
+            status = options->finish(options->finish_state, session);
     }
     if (error && !session_diagnostics(session)->errors)
         fail("the trace ended early", source->name, -error);

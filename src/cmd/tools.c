@@ -18,7 +18,7 @@ static const struct {
     {"Who starts, ends, signals, changes user, makes threads?",
      "execsnoop killsnoop setuids capable threadsnoop pidpersec naptime bashreadline"},
     {"Which files and system calls?", "opensnoop statsnoop dcsnoop syscount vfscount vfsstat"},
-    {"Where does CPU time go?", "profile cpuwalk runqlat runqlen loads"},
+    {"Where does CPU time go?", "cpuwalk runqlat runqlen loads"},
     {"Where does time go off the CPU?", "offcpu syncsnoop pgquery ssllatency gethostlatency"},
     {"What do disks and file systems do?",
      "biolatency biosnoop biostacks bitesize writeback mdflush xfsdist"},

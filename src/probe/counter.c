@@ -63,6 +63,20 @@ static const struct counter *counter_find(const struct probe_kind *kind, const c
     return NULL;
 }
 
+const char *counter_kind(const char *name, uint32_t *count)
+{
+    static const struct probe_kind *const kinds[] = {&probe_kind_software, &probe_kind_hardware};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct nearest nearest = {.name = name};
+        const struct counter *counter = counter_find(kinds[i], name, &nearest);
+        if (!counter)
+            continue;
+        *count = counter->count;
+        return kinds[i]->name;
+    }
+    return NULL;
+}
+
 static int counter_expand(const struct probe_kind *kind, struct probe_environment *environment,
                           const struct attach_point *point, struct probe_sites *sites)
 {

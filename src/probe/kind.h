@@ -158,6 +158,10 @@ struct probe_kind {
 /* All probe kinds, sorted by name, NULL-terminated. */
 extern const struct probe_kind *const probe_kinds[];
 
+/* Returns the kind of probes, "software" or "hardware", that has a counter of this name; *count: of how many events it
+ * fires at one when nothing else is said. NULL: there is none. */
+const char *counter_kind(const char *name, uint32_t *count);
+
 /* Finds a kind by its name or alias, ignoring case. `kinds` is NULL-terminated. NULL if there is none. */
 const struct probe_kind *probe_kind_find(const struct probe_kind *const *kinds, const char *name);
 

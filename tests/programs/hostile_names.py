@@ -95,6 +95,7 @@ text = b"Zcat_\x1b[2J\xc2\x9b\xe2\x80\xae\x07\nown line\n"
 write("text", text)
 write("script.bt", b'begin { printf("%s\\n", nothing); } // Zscript_\x1b[2J\xe2\x80\xae\x1b[31m')
 shutil.copy("script.bt", b"Zname_" + TAIL + b".bt")
+write("folded", b'Ztold;Zline_\x1b[2J\xe2\x80\xae\xc2\x9b;a 1\n')
 write("lines", b'{"type": "printf", "time_ns": 1, "data": "Zline_\x7f\xe2\x80\xae\xc2\x9b"}\n'
       b'{"type": "printf", "time_ns": 2, "data": "Zjson_\\u001b[2J\\u202e\\u009b"}\n')
 bad = os.fsdecode(b"Zbad_" + TAIL)
@@ -223,6 +224,13 @@ rows = {
     "help": (["help"], ["Usage"]),
     "completion": (["completion", "candidates", "--", "-p", ""], ["\t"]),
     "lsp": (["lsp", bad], ["Zbad_"]),
+    "profile": (["profile", "-q", "-d", "1", "-e", at], ["Zsymbol_", "Zpath_"]),
+    "profile -f folded": (["profile", "-q", "-d", "1", "-f", "folded", "-e", at], ["Zsymbol_", "Ztold"]),
+    "profile -f speedscope": (["profile", "-q", "-d", "1", "-f", "speedscope", "-e", at], ["Zsymbol_", "Ztold"]),
+    "profile -f svg": (["profile", "-q", "-d", "1", "-f", "svg", "-e", at], ["Zsymbol_", "Ztold"]),
+    "profile --read": (["profile", "-f", "folded", "--read", "folded", "--title", bad], ["Zline_"]),
+    "profile, no stack": (["profile", "--read", ended], ["Zfile_"]),
+    "profile, no ending": (["profile", "-o", bad], ["Zbad_"]),
     "completion of nothing": (["completion", bad], ["Zbad_"]),
 }
 for name, block in shown.items():

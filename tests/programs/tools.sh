@@ -143,10 +143,9 @@ see syscount 'sys_enter_read]: ([2-9][0-9]{4}|[0-9]{6,})$' "" "dd if=/dev/zero o
 see runqlat '^\[.*\|@+' "" "./actions switch 1000"
 see runqlen '^\[[0-9]+\] .*@' "" "sleep 0.5"
 see cpuwalk '^\[[0-9]+\] .*@' "" "./worker c"
-duration=4s see profile '^ +crunch\+[0-9]+(@.*)?$' "" "stays crunch"
-"$tools/fold" <out >folded
-grep -qE '^worker;.*main;crunch [0-9]+$' folded && echo "ok tools: fold" || not_ok "tools: fold" "$(cat folded)"
 duration=4s see offcpu ', sleep]: [2-9][0-9]{5}$' "" "sleep 0.25"
+"$tools/fold" <out >folded
+grep -qE '^sleep;.*(nanosleep|schedule);__schedule [0-9]+$' folded && echo "ok tools: fold" || not_ok "tools: fold" "$(cat folded)"
 see mallocleaks '^]: 7$' "" "stays forget"
 see threadsnoop 'worker +worker$' "" "stays threads"
 see killsnoop " 0 - +$$ +ok\$" "" "kill -0 $$"
