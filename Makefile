@@ -82,7 +82,7 @@ EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c)
 BLOCKD   := $(wildcard examples/blockd/*.c)
 EXAMPLES += $(BUILD)/examples/blockd
 FUZZERS  := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
-GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc $(BUILD)/gen/flame.inc
+GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc $(BUILD)/gen/flame.inc $(BUILD)/gen/page.inc
 
 comma := ,
 .DEFAULT_GOAL := all
@@ -165,6 +165,11 @@ $(BUILD)/gen/tools.inc: $(wildcard tools/*.bt)
 $(BUILD)/gen/flame.inc: src/profile/flame.js src/profile/flame.css src/profile/page.css tools/embed
 	@mkdir -p $(@D)
 	@tools/embed flame_script=src/profile/flame.js flame_style=src/profile/flame.css page_style=src/profile/page.css >$@
+
+# The page of `report --html`, as texts that the program contains: see src/export/html.
+$(BUILD)/gen/page.inc: tools/embed-page $(wildcard src/page/*)
+	@mkdir -p $(@D)
+	@tools/embed-page src/page >$@
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@mkdir -p $(@D)

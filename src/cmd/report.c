@@ -79,7 +79,7 @@ int report_wait(struct report *report)
     return got < 0 ? got : 1;
 }
 
-static void print_lost(const struct recording_counts *counts)
+static void write_lost(const struct recording_counts *counts, struct text *out)
 {
     static const char *const reasons[RECORDING_LOST_COUNT] = {
         [RECORDING_LOST_LIMIT] = "all rings were in use",
@@ -88,14 +88,13 @@ static void print_lost(const struct recording_counts *counts)
         [RECORDING_LOST_NESTED] = "signal handlers filled the ring above an unfinished one",
     };
     const char *separator = ": ";
-    command_print(stderr, "NOTE: %" PRIu64 " events could not be recorded by the program", counts->lost);
+    text_printf(out, "%" PRIu64 " events could not be recorded by the program", counts->lost);
     for (int reason = 0; reason < RECORDING_LOST_COUNT; reason++)
         if (counts->lost_by[reason]) {
-            command_print(stderr, "%s%" PRIu64 " because %s", separator, counts->lost_by[reason],
-                          reasons[reason]);
+            text_printf(out, "%s%" PRIu64 " because %s", separator, counts->lost_by[reason], reasons[reason]);
             separator = ", ";
         }
-    command_print(stderr, "\n");
+    text_char(out, '\n');
 }
 
 void report_unread(struct report *report)
@@ -108,31 +107,42 @@ void report_unread(struct report *report)
     report->has_failed = true;
 }
 
-static void print_counts(const struct report *report)
+void report_missing(const struct report *report, struct text *out)
 {
     const struct recording_counts counts = recording_counts(report->recording);
     const bool is_spdk = recording_is_spdk(report->recording);
-    struct text older = {0};
-    recording_describe_older(report->recording, &older);
-    if (older.length)
-        command_print(stderr, "NOTE: %s\n", text_string(&older));
-    text_free(&older);
+    const size_t before = out->length;
+    recording_describe_older(report->recording, out);
+    if (out->length > before)
+        text_char(out, '\n');
     if (counts.overwritten > counts.older)
-        command_print(
-            stderr,
-            "NOTE: %" PRIu64
+        text_printf(
+            out,
+            "%" PRIu64
             " %s were overwritten before they were read: a larger ring, or `spoor record`, keeps more\n",
             counts.overwritten - counts.older, is_spdk ? "entries" : "events");
     if (counts.lost)
-        print_lost(&counts);
+        write_lost(&counts, out);
     if (counts.owners_lost)
-        command_print(stderr, "NOTE: %" PRIu64 " owners or descriptions found no room in the recording\n",
-                      counts.owners_lost);
+        text_printf(out, "%" PRIu64 " owners or descriptions found no room in the recording\n",
+                    counts.owners_lost);
     if (counts.unknown)
-        command_print(stderr, "NOTE: %" PRIu64 " events of tracepoints that are not declared were left out\n",
-                      counts.unknown);
+        text_printf(out, "%" PRIu64 " events of tracepoints that are not declared were left out\n",
+                    counts.unknown);
     if (counts.damaged)
-        command_print(stderr, "NOTE: %" PRIu64 " damaged parts were left out\n", counts.damaged);
+        text_printf(out, "%" PRIu64 " damaged parts were left out\n", counts.damaged);
+}
+
+static void print_missing(const struct report *report)
+{
+    struct text missing = {0};
+    report_missing(report, &missing);
+    for (const char *at = text_string(&missing); *at;) {
+        const size_t length = strcspn(at, "\n");
+        command_print(stderr, "NOTE: %.*s\n", (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+    text_free(&missing);
 }
 
 /* ---- arguments ---- */
@@ -150,6 +160,14 @@ static int choose_format(void *target, const struct option_value *value)
     struct arguments *arguments = target;
     arguments->report.format = export_format_find(value->text);
     return arguments->report.format ? 0 : OPTION_WRONG;
+}
+
+static int choose_page(void *target, const struct option_value *value)
+{
+    struct arguments *arguments = target;
+    arguments->report.format = &export_html;
+    arguments->report.output = value->text;
+    return 0;
 }
 
 static const struct option_row rows[] = {
@@ -194,7 +212,9 @@ static const struct option_row rows[] = {
     {0, "merge", "LINES",
      "between the events, the lines of `spoor -f json --times -o LINES`; -: standard input",
      OPTION_STORES(TEXT, struct arguments, report.merged), .completes = COMPLETE_FILES},
-    {0, "export", "perfetto|ctf|folded", "for other tools; ctf is a directory, folded for flame graphs",
+    {0, "html", "FILE", "as one page for a browser: a timeline, and where the time goes",
+     OPTION_SETS(choose_page), .completes = COMPLETE_FILES},
+    {0, "export", "perfetto|ctf|folded|html", "for other tools; ctf is a directory, folded for flame graphs",
      .kind = OPTION_CHOICE, .set = choose_format},
     {'o', "output", "FILE", "write there; it must not exist",
      OPTION_STORES(TEXT, struct arguments, report.output), .completes = COMPLETE_FILES},
@@ -203,9 +223,10 @@ static const struct option_row rows[] = {
 
 static const struct option_rule rules[] = {
     RECORDING_RULES,
-    {"--follow", OPTION_EXCLUDES, "--slowest --export", "prints events or --stats"},
-    {"--merge", OPTION_EXCLUDES, "--stats --slowest --export --follow", "is for a listing of what has ended"},
+    {"--follow", OPTION_EXCLUDES, "--slowest --export --html", "prints events or --stats"},
+    {"--merge", OPTION_EXCLUDES, "--stats --slowest --follow", "is for a listing of what has ended"},
     {"--export", OPTION_EXCLUDES, "--stats --slowest -j", "writes all of it"},
+    {"--html", OPTION_EXCLUDES, "--stats --slowest -j --export -o", "writes all of it to its file"},
 };
 
 /* Adds the filters; each list is divided at its commas. */
@@ -222,6 +243,10 @@ static int add_filters(struct arguments *arguments)
 static int check_export(const struct report_options *report)
 {
     const bool has_file = report->output && strcmp(report->output, "-") != 0;
+    if (report->format && report->merged && !report->format->line)
+        return command_line_fail(&report_line,
+                                 "--export %s has no place for the lines of --merge; --html has",
+                                 report->format->name);
     if (!report->format || has_file)
         return 0;
     if (report->format->is_directory)
@@ -332,7 +357,7 @@ static int show(struct report *report)
     status |= output_close(&report->output, status == 0);
     if (!status)
         report_exported(report);
-    print_counts(report);
+    print_missing(report);
     report_unread(report);
     if (!status)
         status = report_explain_nothing(report);

@@ -51,6 +51,8 @@ void report_progress_end(struct report *report);
  * Returns 0, or -errno with the reason. */
 int report_names(struct report *report, pid_t pid, struct text *why);
 int report_stats(struct report *report); /* returns the exit status, as those below do */
+/* Writes what is missing in what was read: a sentence a line. */
+void report_missing(const struct report *report, struct text *out);
 /* If a part of the recording could not be read, reports it, and the report has failed. */
 void report_unread(struct report *report);
 /* report_nothing.c: report filters that mean nothing in the recording; and, at the end, why nothing was shown. Return
@@ -62,6 +64,9 @@ int report_export(struct report *report);
 /* After an export to a file that is whole: reports what was written, and what opens it. */
 void report_exported(const struct report *report);
 int report_list(struct report *report);
+/* report_list.c: the lines of --merge. Return 0, or 1 after a message; report what was left out. */
+int report_lines_open(const struct report *report, struct json_lines **lines);
+void report_lines_explain(const struct report *report, const struct json_lines *lines);
 extern volatile int report_stop; /* set by Ctrl-C */
 
 #endif

@@ -16,9 +16,35 @@ static int write_out(void *context, const char *file, const void *bytes, size_t 
     return output_write(context, file, bytes, length);
 }
 
-/* Exports the events. What is missing before an event that is left out is counted before the next one of its ring. */
-static int export_events(struct report *report, struct export *export, struct filter *filter)
+struct exporting {
+    struct report *report;
+    struct export export;
+    struct filter filter;
+    struct json_lines *lines; /* of --merge; NULL: none */
+};
+
+/* Exports the lines that are older than `before` and in the window of time. */
+static int export_lines(struct exporting *exporting, uint64_t before)
 {
+    const uint64_t start = recording_start(exporting->report->recording);
+    struct json_line line;
+    int got = 0;
+    while (exporting->lines && !report_stop &&
+           (got = json_lines_next(exporting->lines, before, &line)) == 1) {
+        const uint64_t since = line.time > start ? line.time - start : 0;
+        if (since < exporting->filter.from || (exporting->filter.to && since > exporting->filter.to))
+            continue;
+        if ((got = export_line(&exporting->export, &line)))
+            break;
+    }
+    return got < 0 && got != -EINTR ? got : 0;
+}
+
+/* Exports the events. What is missing before an event that is left out is counted before the next one of its ring. */
+static int export_events(struct exporting *exporting)
+{
+    struct report *report = exporting->report;
+    struct filter *filter = &exporting->filter;
     const unsigned sources = recording_counts(report->recording).sources;
     uint64_t *lost = calloc(sources + 1u, sizeof *lost);
     struct recording_event event;
@@ -36,10 +62,12 @@ static int export_events(struct report *report, struct export *export, struct fi
         event.lost = *missing;
         *missing = 0;
         report->shown++;
-        got = export_event(export, &event, &step);
+        got = export_lines(exporting, recording_time(report->recording, event.stamp));
+        if (!got)
+            got = export_event(&exporting->export, &event, &step);
     }
     free(lost);
-    return got;
+    return got ? got : export_lines(exporting, UINT64_MAX);
 }
 
 void report_exported(const struct report *report)
@@ -59,22 +87,40 @@ void report_exported(const struct report *report)
     text_free(&opens);
 }
 
+static int end_export(struct exporting *exporting)
+{
+    struct text missing = {0};
+    report_missing(exporting->report, &missing);
+    exporting->export.objects = exporting->report->objects;
+    exporting->export.notes = text_string(&missing);
+    const int got = missing.failed ? -ENOMEM : export_end(&exporting->export);
+    text_free(&missing);
+    return got;
+}
+
 int report_export(struct report *report)
 {
+    const struct report_options *options = report->options;
     const struct export_sink sink = {&report->output, write_out};
-    struct filter filter = report->options->filter;
-    struct export export;
-    int got = export_begin(&export, report->options->format, report->recording, &sink);
+    struct exporting exporting = {.report = report, .filter = options->filter};
+    if (options->merged && report_lines_open(report, &exporting.lines))
+        return 1;
+    int got = export_begin(&exporting.export, options->format, report->recording, &sink);
     if (!got)
-        got = export_events(report, &export, &filter);
+        got = export_events(&exporting);
     if (!got && !report_stop)
-        got = export_end(&export);
+        got = end_export(&exporting);
     report_progress_end(report);
+    if (exporting.lines && got >= 0)
+        report_lines_explain(report, exporting.lines);
     if (!got && !recording_unrelated(report->recording) && recording_is_spdk(report->recording))
         recordings_report_relation(report->recording);
-    export_free(&export);
-    free(filter.tracepoints != report->options->filter.tracepoints ? filter.tracepoints : NULL);
-    if (got < 0 && !report->output.error) /* an error of writing is reported when the output is closed */
+    json_lines_close(exporting.lines);
+    export_free(&exporting.export);
+    free(exporting.filter.tracepoints != options->filter.tracepoints ? exporting.filter.tracepoints : NULL);
+    if (got == -ENOPKG)
+        fputs("ERROR: a page is compressed with zlib: libz.so.1 is not installed\n", stderr);
+    else if (got < 0 && !report->output.error) /* an error of writing is reported when the output is closed */
         command_print(stderr, "ERROR: cannot export %s: %s\n", recording_path(report->recording),
                       strerror(-got));
     return got < 0 || report_stop;

@@ -79,10 +79,10 @@ static int print_events(struct listing *listing, bool *over)
     return got < 0 ? got : 0;
 }
 
-static void explain_lines(const struct listing *listing)
+void report_lines_explain(const struct report *report, const struct json_lines *lines)
 {
-    const struct json_lines_counts counts = json_lines_counts(listing->lines);
-    const char *name = listing->report->options->merged;
+    const struct json_lines_counts counts = json_lines_counts(lines);
+    const char *name = report->options->merged;
     if (counts.refused)
         command_print(stderr, "NOTE: %" PRIu64 " lines of %s are no JSON and were left out\n", counts.refused,
                       name);
@@ -95,16 +95,15 @@ static void explain_lines(const struct listing *listing)
                       counts.late, name);
 }
 
-static int open_lines(struct listing *listing)
+int report_lines_open(const struct report *report, struct json_lines **lines)
 {
-    struct report *report = listing->report;
     struct text why = {0};
     if (recording_unrelated(report->recording)) {
         command_print(stderr, "ERROR: --merge needs to know when events were, and %s does not say: %s\n",
                       recording_path(report->recording), recording_unrelated(report->recording));
         return 1;
     }
-    const int error = json_lines_open(report->options->merged, &report_stop, &listing->lines, &why);
+    const int error = json_lines_open(report->options->merged, &report_stop, lines, &why);
     if (error)
         recordings_fail(&why, error);
     text_free(&why);
@@ -130,7 +129,7 @@ int report_list(struct report *report)
 {
     const struct report_options *options = report->options;
     struct listing listing = {.report = report, .filter = options->filter};
-    if (options->merged && open_lines(&listing))
+    if (options->merged && report_lines_open(report, &listing.lines))
         return 1;
     event_printer_init(&listing.printer, report->recording);
     listing.printer.width = options->width;
@@ -144,7 +143,7 @@ int report_list(struct report *report)
         event_json_tail(&report->out, report->recording);
     free(listing.filter.tracepoints != options->filter.tracepoints ? listing.filter.tracepoints : NULL);
     if (listing.lines && got >= 0)
-        explain_lines(&listing);
+        report_lines_explain(report, listing.lines);
     if (listing.lines && recording_is_spdk(report->recording))
         recordings_report_relation(report->recording);
     json_lines_close(listing.lines);

@@ -213,4 +213,4 @@ static void release(struct export *export)
 }
 
 const struct export_format export_ctf = {
-    "ctf", "babeltrace2 %s prints it, Trace Compass shows it", true, true, begin, event, end, release};
+    "ctf", "babeltrace2 %s prints it, Trace Compass shows it", true, true, begin, event, NULL, end, release};

@@ -6,7 +6,8 @@
 
 #include "print/event.h"
 
-static const struct export_format *const formats[] = {&export_perfetto, &export_ctf, &export_folded};
+static const struct export_format *const formats[] = {&export_perfetto, &export_ctf, &export_folded,
+                                                      &export_html};
 
 const struct export_format *export_format_at(size_t index)
 {
@@ -48,6 +49,12 @@ int export_event(struct export *export, const struct recording_event *event, con
         export->last = time;
     const int error = export->format->event(export, &(struct export_event){event, step, export->last});
     return error ? error : flush(export, MUCH);
+}
+
+int export_line(struct export *export, const struct json_line *line)
+{
+    const int error = export->format->line(export, line);
+    return error ? error : flush(export, 1 << 16);
 }
 
 int export_end(struct export *export)

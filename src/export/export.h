@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exports a recording to the formats of other tools: Perfetto, the Common Trace Format, folded stacks.
+/* Exports a recording to the formats of other tools, Perfetto, the Common Trace Format, folded stacks; and to a page.
  *
  *   perfetto.c  slices, tracks and arrows; proto.h: the encoding
  *   ctf.c       a directory of streams; ctf_metadata.c: the description of its events
  *   folded.c    lines for flame graphs
+ *   html        a page for a browser (html/page.h)
  *   living.c    the objects that are alive, for formats that need them
  *
  * A format is handed the events that are exported, in order of time, and writes them at once, so that memory does not
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "reader/json_lines.h"
 #include "reader/objects.h"
 #include "reader/reader.h"
 
@@ -30,6 +32,8 @@ struct export
 { /* an export while it is made */
     const struct export_format *format;
     const struct recording *recording;
+    const struct objects *objects; /* set before export_end() */
+    const char *notes;             /* the same: what is missing, a sentence a line; NULL: nothing */
     struct export_sink sink;
     struct text out; /* for formats with one file: the text that has not been written yet */
     uint64_t last;   /* time of the newest event, ns, which never goes back */
@@ -50,6 +54,7 @@ struct export_format {
     /* All of these return 0 or -errno. */
     int (*begin)(struct export *export);
     int (*event)(struct export *export, const struct export_event *event);
+    int (*line)(struct export *export, const struct json_line *line); /* NULL: lines cannot be merged */
     int (*end)(struct export *export);
     void (*free)(struct export *export); /* called after every begin(), also after one that failed */
 };
@@ -60,6 +65,8 @@ const struct export_format *export_format_at(size_t index);       /* NULL: there
 int export_begin(struct export *export, const struct export_format *format, const struct recording *recording,
                  const struct export_sink *sink);
 int export_event(struct export *export, const struct recording_event *event, const struct object_step *step);
+/* Adds a line of another output, in order of time. The format must have them. */
+int export_line(struct export *export, const struct json_line *line);
 int export_end(struct export *export); /* writes the rest */
 void export_free(struct export *export);
 
@@ -71,6 +78,6 @@ void export_string(struct text *out, const struct recording_event *event, unsign
 /* Writes "bdev_io", or the letter of a type without a name. */
 void export_type_label(struct text *out, const struct recording_type *type);
 
-extern const struct export_format export_perfetto, export_ctf, export_folded;
+extern const struct export_format export_perfetto, export_ctf, export_folded, export_html;
 
 #endif

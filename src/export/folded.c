@@ -275,4 +275,4 @@ static void release(struct export *export)
 }
 
 const struct export_format export_folded = {
-    "folded", "flamegraph.pl %s >%s.svg draws it", false, false, begin, event, end, release};
+    "folded", "flamegraph.pl %s >%s.svg draws it", false, false, begin, event, NULL, end, release};

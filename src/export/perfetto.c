@@ -580,5 +580,8 @@ static void release(struct export *export)
 }
 
 const struct export_format export_perfetto = {
-    "perfetto", "https://ui.perfetto.dev shows it, with %s opened there", false, true, begin, event, end,
+    "perfetto", "https://ui.perfetto.dev shows it, with %s opened there",
+    false,      true,
+    begin,      event,
+    NULL,       end,
     release};

@@ -181,6 +181,7 @@ rows = {
     "report --slowest of nothing": (["report", "--slowest", "2", bad, "-f", ended], ["Zbad_", "Zobject_"]),
     "report --export folded": (["report", "--export", "folded", "-f", ended], []),
     "report --export": (["report", "--export", bad, "-f", ended], ["Zbad_"]),
+    "report --html": (["report", "--html", "/nowhere/" + bad, "-f", ended], ["Zbad_"]),
     "report -o": (["report", "-o", "/nowhere/" + bad, "-f", ended], ["Zbad_"]),
     "report --merge": (["report", "--merge", "lines", "-f", ended], ["Zjson_"]),
     "report --merge -j": (["report", "--merge", "lines", "-j", "-f", ended], ["Zline_", "Zjson_"]),

@@ -8,7 +8,7 @@ awk '
         count = split("cmd tracer profile session probe builtin kernel vm export print bpf lang reader recorder sym type base", order, " ")
         for (i = 1; i <= count; i++)
             rank[order[i]] = i
-        count = split("bpf/lower bpf/emit bpf/opt bpf/ir lang/check lang/parse lang/c sym/dwarf sym/process sym/kernel sym/elf sym/machine", order, " ")
+        count = split("bpf/lower bpf/emit bpf/opt bpf/ir lang/check lang/parse lang/c export/html sym/dwarf sym/process sym/kernel sym/elf sym/machine", order, " ")
         for (i = 1; i <= count; i++)
             within[order[i]] = i
     }

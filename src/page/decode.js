@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the data of the page: base64, zlib, and columns of 64-bit numbers as src/export/html/column.h describes them, in
+// parts as src/export/html/chunk.c does. A column is an array of pairs of 32-bit words, the lower one first.
+
+function fromBase64(text) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+    const binary = atob(text);
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+    return bytes;
+}
+
+async function inflate(element) {
+    const stream = new Blob([fromBase64(element.textContent)]).stream().pipeThrough(new DecompressionStream('deflate'));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+class Reader {
+    constructor(bytes) {
+        this.bytes = bytes;
+        this.at = 0;
+        this.low = this.high = 0; // of the number that was read last
+    }
+
+    pair() {
+        const bytes = this.bytes;
+        let byte = bytes[this.at++];
+        let low = byte & 127, high = 0;
+        for (let shift = 7; byte > 127 && shift < 70; shift += 7) {
+            byte = bytes[this.at++];
+            const bits = byte & 127;
+            if (shift < 32) {
+                low |= bits << shift;
+                if (shift === 28) high = bits >>> 4;
+            } else {
+                high |= bits << (shift - 32);
+            }
+        }
+        this.low = low >>> 0;
+        this.high = high >>> 0;
+    }
+
+    number() {
+        this.pair();
+        return this.high * 0x100000000 + this.low;
+    }
+
+    // Writes `count` numbers, the first as it is and the differences of the others folded.
+    steps(pairs, count) {
+        let low = 0, high = 0;
+        for (let i = 0; i < count; i++) {
+            this.pair();
+            if (i) {
+                const sign = -(this.low & 1);
+                const before = low;
+                low = (low + ((((this.low >>> 1) | (this.high << 31)) ^ sign) >>> 0)) >>> 0;
+                high = (high + (((this.high >>> 1) ^ sign) >>> 0) + (low < before ? 1 : 0)) >>> 0;
+            } else {
+                low = this.low;
+                high = this.high;
+            }
+            pairs[2 * i] = low;
+            pairs[2 * i + 1] = high;
+        }
+    }
+
+    column(count) {
+        const mode = this.number(), shift = this.number(), end = this.number() + this.at;
+        const pairs = new Uint32Array(2 * count);
+        if (mode === 0) {
+            for (let i = 0; i < count; i++) {
+                this.pair();
+                pairs[2 * i] = this.low;
+                pairs[2 * i + 1] = this.high;
+            }
+        } else if (mode === 1) {
+            this.steps(pairs, count);
+        } else if (mode === 2) {
+            const distinct = this.number();
+            const values = new Uint32Array(2 * distinct);
+            this.steps(values, distinct);
+            for (let i = 0; i < count; i++) {
+                const index = this.number();
+                pairs[2 * i] = values[2 * index];
+                pairs[2 * i + 1] = values[2 * index + 1];
+            }
+        } else {
+            this.pair();
+            for (let i = 0; i < count; i++) {
+                pairs[2 * i] = this.low;
+                pairs[2 * i + 1] = this.high;
+            }
+        }
+        if (shift) shiftLeft(pairs, shift);
+        this.at = end;
+        return pairs;
+    }
+
+    numbers(count) { // as doubles: times and counts, which are whole below 2^53
+        const pairs = this.column(count), numbers = new Float64Array(count);
+        for (let i = 0; i < count; i++) numbers[i] = pairs[2 * i + 1] * 0x100000000 + pairs[2 * i];
+        return numbers;
+    }
+
+    indexes(count) {
+        const pairs = this.column(count), indexes = new Uint32Array(count);
+        for (let i = 0; i < count; i++) indexes[i] = pairs[2 * i];
+        return indexes;
+    }
+
+    skip() { // a column; returns where it begins
+        const begin = this.at;
+        this.number();
+        this.number();
+        const length = this.number();
+        this.at += length;
+        return begin;
+    }
+
+    text(length) {
+        this.at += length;
+        return this.bytes.subarray(this.at - length, this.at);
+    }
+}
+
+function shiftLeft(pairs, shift) {
+    for (let i = 0; i < pairs.length; i += 2) {
+        const low = pairs[i], high = pairs[i + 1];
+        pairs[i] = shift < 32 ? low << shift : 0;
+        pairs[i + 1] = shift < 32 ? (high << shift) | (low >>> (32 - shift)) : low << (shift - 32);
+    }
+}
+
+function wordOf(pairs, index) {
+    return (BigInt(pairs[2 * index + 1]) << 32n) | BigInt(pairs[2 * index]);
+}
+
+// Places of the items of each group, in their order: items of group g are order[start[g]] to order[start[g + 1] - 1].
+function grouped(groups, count, groupOf) {
+    const start = new Uint32Array(groups + 1), order = new Uint32Array(count);
+    for (let i = 0; i < count; i++) start[groupOf(i) + 1]++;
+    for (let i = 0; i < groups; i++) start[i + 1] += start[i];
+    const next = start.slice();
+    for (let i = 0; i < count; i++) order[next[groupOf(i)]++] = i;
+    return {start, order};
+}
+
+const utf8 = new TextDecoder();
+
+class Chunk {
+    constructor(bytes, index, tables) {
+        const reader = new Reader(bytes);
+        this.index = index;
+        this.reader = reader;
+        this.tables = tables;
+        const count = this.count = reader.number();
+        const objects = this.objectCount = reader.number();
+        const begun = reader.number();
+        this.times = reader.numbers(count);
+        for (let i = 0, time = begun; i < count; i++) this.times[i] = time += this.times[i];
+        this.tracepoints = Uint16Array.from(reader.indexes(count));
+        this.threads = Uint16Array.from(reader.indexes(count));
+        this.owners = Uint16Array.from(reader.indexes(count));
+        this.objects = Int32Array.from(reader.indexes(count), (value) => value - 1);
+        this.sizeColumn = reader.skip();
+        this.lost = new Map();
+        const lostCount = reader.number();
+        const lost = reader.numbers(2 * lostCount);
+        for (let i = 0; i < lostCount; i++) this.lost.set(lost[2 * i], lost[2 * i + 1]);
+        this.serials = reader.numbers(objects);
+        this.tracks = reader.indexes(objects);
+        this.lanes = reader.indexes(objects);
+        this.numbers = reader.numbers(objects);
+        this.ids = reader.column(objects);
+        this.begins = reader.numbers(objects);
+        this.readRelations(reader);
+        this.columns = new Map(); // by tracepoint: {at, textAt} of each argument
+        this.decoded = new Map();
+        this.readColumns(reader);
+        this.makeRows();
+        this.makeSteps();
+    }
+
+    readRelations(reader) {
+        const maskCount = reader.number(), masks = reader.indexes(maskCount);
+        const relatedCount = reader.number(), related = reader.indexes(relatedCount);
+        this.related = new Map(); // by event: objects of this chunk
+        for (let i = 0, event = 0, at = 0; i < maskCount; event++) {
+            if (!this.tables.tracepoints[this.tracepoints[event]].relations.length) continue;
+            const found = [];
+            for (let mask = masks[i++]; mask; mask &= mask - 1) found.push(related[at++] - 1);
+            if (found.length) this.related.set(event, found);
+        }
+    }
+
+    readColumns(reader) {
+        for (let index; (index = reader.number());) {
+            const rows = reader.number();
+            const columns = this.tables.tracepoints[index - 1].arguments.map((argument) => {
+                const column = {at: reader.skip(), rows, textAt: 0};
+                if (argument.kind === STRING) {
+                    const length = reader.number();
+                    column.textAt = reader.at;
+                    reader.at += length;
+                }
+                return column;
+            });
+            this.columns.set(index - 1, columns);
+        }
+    }
+
+    makeRows() { // which event of its tracepoint an event is
+        const next = new Uint32Array(this.tables.tracepoints.length);
+        this.rows = new Uint32Array(this.count);
+        for (let i = 0; i < this.count; i++) this.rows[i] = next[this.tracepoints[i]]++;
+    }
+
+    makeSteps() { // from an event of an object to its next
+        const last = new Int32Array(this.objectCount).fill(-1);
+        const from = new Int32Array(this.count), to = new Int32Array(this.count);
+        let count = 0;
+        this.before = new Int32Array(this.count).fill(-1); // the object's event before an event; -1: in another chunk
+        for (let i = 0; i < this.count; i++) {
+            const object = this.objects[i];
+            if (object < 0) continue;
+            if (last[object] >= 0) {
+                from[count] = this.before[i] = last[object];
+                to[count++] = i;
+            }
+            last[object] = i;
+        }
+        this.stepFrom = from.subarray(0, count);
+        this.stepTo = to.subarray(0, count);
+        this.stepsByTrack = grouped(this.tables.tracks.length, count, (step) => this.tracks[this.objects[to[step]]]);
+        this.eventsByThread = grouped(this.tables.threads.length, this.count, (event) => this.threads[event]);
+    }
+
+    column(tracepoint, argument) {
+        const key = tracepoint * 16 + argument;
+        let column = this.decoded.get(key);
+        if (column) return column;
+        const place = this.columns.get(tracepoint)[argument];
+        this.reader.at = place.at;
+        column = {pairs: this.reader.column(place.rows), offsets: null};
+        if (place.textAt) {
+            column.offsets = new Uint32Array(place.rows);
+            for (let i = 0, at = place.textAt; i < place.rows; i++) {
+                column.offsets[i] = at;
+                at += Math.max(0, (column.pairs[2 * i] - 1) >> 1);
+            }
+        }
+        this.decoded.set(key, column);
+        return column;
+    }
+
+    // The value of an argument: a BigInt of 64 bits without a sign, or the text of a string.
+    value(event, argument) {
+        const column = this.column(this.tracepoints[event], argument), row = this.rows[event];
+        if (!column.offsets) return wordOf(column.pairs, row);
+        const code = column.pairs[2 * row];
+        if (!code) return '(null)';
+        const at = column.offsets[row];
+        return utf8.decode(this.reader.bytes.subarray(at, at + ((code - 1) >> 1))) + (code & 1 ? '' : '..');
+    }
+
+    size(event) {
+        if (!this.sizes) {
+            this.reader.at = this.sizeColumn;
+            this.sizes = this.reader.numbers(this.count);
+        }
+        return this.sizes[event];
+    }
+}
