@@ -74,7 +74,8 @@ function drawRuler() {
         context.lineTo(x, view.height);
         context.stroke();
         context.fillStyle = theme.fore;
-        context.fillText(exact(time, digits), x + 4, RULER / 2);
+        const text = exact(time, digits);
+        if (x + 4 + context.measureText(text).width < view.width) context.fillText(text, x + 4, RULER / 2 + 2);
     }
 }
 
@@ -256,6 +257,7 @@ function drawLinks(shown) {
                 const x = toX(time), bend = Math.min(24, Math.abs(a - b) / 3);
                 context.strokeStyle = isChosen ? theme.accent : theme.dim;
                 context.lineWidth = isChosen ? 2 : 1;
+                context.globalAlpha = isChosen ? 1 : view.object === null ? 0.5 : 0.2;
                 context.beginPath();
                 context.moveTo(x, a);
                 context.bezierCurveTo(x - bend, a, x - bend, b, x, b);
@@ -265,6 +267,7 @@ function drawLinks(shown) {
                 context.beginPath();
                 context.arc(x, b, 2.5, 0, 7);
                 context.fill();
+                context.globalAlpha = 1;
             }
         }
     }
@@ -317,9 +320,13 @@ function drawSelection() {
     }
     context.globalAlpha = 1;
     context.fillRect(left, RULER - 3, right - left, 3);
-    context.fillStyle = theme.fore;
-    context.font = '11px ui-monospace, monospace';
-    if (right - left > 70) context.fillText(brief(selection.to - selection.from), (left + right) / 2 - 24, 8);
+    context.font = '600 11px system-ui, sans-serif';
+    const text = brief(selection.to - selection.from), width = context.measureText(text).width + 10;
+    const middle = (Math.max(0, left) + Math.min(view.width, right)) / 2;
+    if (right - left < width || right < 0 || left > view.width) return;
+    context.fillRect(middle - width / 2, 1, width, 15);
+    context.fillStyle = theme.back;
+    context.fillText(text, middle - width / 2 + 5, 9);
 }
 
 // ---- all of it ----
@@ -359,7 +366,7 @@ function draw() {
     drawSelection();
     drawMatches();
     drawEvent();
-    showWindow();
+    showWindow(shown);
 }
 
 function drawEvent() {
@@ -374,8 +381,10 @@ function drawEvent() {
     context.setLineDash([]);
 }
 
-function showWindow() {
-    const about = Math.round(eventsBetween(view.from, view.to));
+function showWindow(shown) {
+    let events = 0;
+    if (view.isDetailed) for (const {times} of shown) events += lowerBound(times, Math.floor(view.to) + 1) - lowerBound(times, Math.ceil(view.from));
+    else events = Math.round(eventsBetween(view.from, view.to));
     document.getElementById('window').textContent =
-        `${exact(view.from)} – ${exact(view.to)} (${brief(view.to - view.from)}, ${view.isDetailed ? '' : 'about '}${count(about, 'event')}${view.isDetailed ? '' : ', summed up'})`;
+        `${exact(view.from)} – ${exact(view.to)} (${brief(view.to - view.from)}, ${view.isDetailed ? '' : 'about '}${count(events, 'event')}${view.isDetailed ? '' : ', summed up'})`;
 }

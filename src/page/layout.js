@@ -62,6 +62,14 @@ function toggleRow(row) {
     redraw();
 }
 
+// Scrolls so that a lane of a track is in view.
+function revealLane(track, lane) {
+    const row = rows.find((other) => other.track === track);
+    if (!row || !row.isShown) return;
+    const top = row.top + (row.isOpen ? lane * laneHeight(row.lanes) : 0);
+    if (top < view.scroll || top + HEAD > view.scroll + stageHeight()) scrollBy(top - stageHeight() / 2 - view.scroll);
+}
+
 // The labels beside the canvas: those that are in view.
 function showLabels() {
     const box = document.getElementById('labels');

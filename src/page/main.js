@@ -35,7 +35,7 @@ function makeAbout() {
 }
 
 function makeHeader() {
-    const program = clean(tables.program);
+    const program = clean(tables.program || tables.path.split('/').pop());
     document.title = `${program} – spoor`;
     document.getElementById('title').textContent = program + (tables.pid ? ` (${tables.pid})` : '');
     const missing = tables.notes.map(clean);

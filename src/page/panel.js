@@ -118,8 +118,8 @@ function showStory(story, waits) {
         ['µs:', 'step µs:', 'share:', 'tracepoint', 'object', 'related', 'owner', 'thread', 'arguments'], lines);
     const said = waits.flatMap(({step, count: others, others: named}) => {
         const during = make('p', {}, make('strong', {}, `${tables.tracepoints[step.tracepoint].name}: ${micros(step.to - step.from)} µs (${share(step.to - step.from)}) `));
-        if (!named.length) during.append('no other object of its owner was at work meanwhile.');
-        else during.append('meanwhile, with the same owner: ');
+        if (!named.length) during.append('nobody: no other object of its owner was in a step meanwhile.');
+        else during.append('meanwhile, of the same owner: ');
         named.forEach((other, i) => during.append(i ? ', ' : '', objectLink(other.serial, other.label, step.from), ' in ',
             `${tables.tracepoints[other.tracepoint].name} for ${brief(other.time)} (${(100 * other.time / (step.to - step.from)).toFixed(0)} %)`));
         if (others > named.length) during.append(`, and ${commas(others - named.length)} more`);
@@ -128,6 +128,7 @@ function showStory(story, waits) {
     const whom = said.length ? [make('h3', {text: 'Whom it waited for'}), ...said] : [];
     showPanel(`${story.label}: ${typeName(story.type)} of ${tables.owners[story.owner] || 'no owner'}, ${micros(life)} µs from ${exact(story.begun)}`,
         [link('Show it', () => goTo(story.begun, story.ended))], ...whom, table);
+    revealLane(story.track, story.lane);
     keepAddress();
 }
 

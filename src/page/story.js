@@ -58,6 +58,7 @@ async function storyOf(serial, begun, ended) {
                     story.label = chunkObjectLabel(chunk, object);
                     story.type = chunkObjectType(chunk, object);
                     story.track = chunk.tracks[object];
+                    story.lane = chunk.lanes[object];
                     story.owner = tables.tracks[story.track].owner;
                 }
                 if (before) story.steps.push({...before, to: chunk.times[event]});

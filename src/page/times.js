@@ -142,23 +142,24 @@ function heatColour(share) {
 
 function drawHeat(canvas_, heat, width, tip) {
     const left = 62, bottom = 20, height = 220, {cells} = heat, {rows: rowCount, columns} = tables;
-    let first = rowCount, last = 0, most = 1, lastColumn = 0;
+    let first = rowCount, last = 0, most = 1, firstColumn = columns, lastColumn = 0;
     for (let i = 0; i < cells.length; i++) {
         if (!cells[i]) continue;
         const row = i % rowCount;
         first = Math.min(first, row);
         last = Math.max(last, row);
+        firstColumn = Math.min(firstColumn, Math.floor(i / rowCount));
         lastColumn = Math.max(lastColumn, Math.floor(i / rowCount));
         most = Math.max(most, cells[i]);
     }
-    const to = sized(canvas_, width, height), wide = (width - left) / (lastColumn + 1), high = (height - bottom) / (last - first + 1);
+    const to = sized(canvas_, width, height), wide = (width - left) / (lastColumn + 1 - firstColumn), high = (height - bottom) / (last - first + 1);
     to.fillStyle = theme.band;
     to.fillRect(left, 0, width - left, height - bottom);
-    for (let i = 0; i < (lastColumn + 1) * rowCount; i++) {
+    for (let i = firstColumn * rowCount; i < (lastColumn + 1) * rowCount; i++) {
         if (!cells[i]) continue;
         to.fillStyle = heatColour(Math.log(cells[i] + 1) / Math.log(most + 1));
         const y = height - bottom - (i % rowCount - first + 1) * high;
-        to.fillRect(left + Math.floor(i / rowCount) * wide, y, wide + 0.5, high + 0.5);
+        to.fillRect(left + (Math.floor(i / rowCount) - firstColumn) * wide, y, wide + 0.5, high + 0.5);
     }
     to.fillStyle = theme.fore;
     for (let row = first, lastY = Infinity; row <= last; row++) {
@@ -168,14 +169,14 @@ function drawHeat(canvas_, heat, width, tip) {
         to.fillText(brief(heatValue(row)), 2, Math.max(8, y));
         to.fillRect(left - 4, y, 4, 1);
     }
-    const span = (lastColumn + 1) * tables.column;
+    const begin = firstColumn * tables.column, span = (lastColumn + 1 - firstColumn) * tables.column;
     for (let i = 0, step = Math.max(1, Math.floor(width / 140)); i < step; i++) {
         const x = left + (width - left) * i / step;
         to.fillRect(x, height - bottom, 1, 4);
-        to.fillText(brief(span * i / step), x + 3, height - bottom + 11);
+        to.fillText(brief(begin + span * i / step), x + 3, height - bottom + 11);
     }
     canvas_.setAttribute('aria-label', `${stepName(heat)}: latencies from ${brief(heatValue(first))} to ${brief(heatValue(last + 1))} over ${brief(span)}`);
-    const at = (event) => [Math.floor((event.offsetX - left) / wide), first + Math.floor((height - bottom - event.offsetY) / high)];
+    const at = (event) => [firstColumn + Math.floor((event.offsetX - left) / wide), first + Math.floor((height - bottom - event.offsetY) / high)];
     canvas_.onpointermove = (event) => {
         const [column, row] = at(event), often = cells[column * rowCount + row];
         tip.textContent = column >= 0 && column < columns && row >= first && row <= last
@@ -183,7 +184,7 @@ function drawHeat(canvas_, heat, width, tip) {
     };
     canvas_.onclick = (event) => {
         const [column] = at(event);
-        if (column < 0) return;
+        if (column < firstColumn) return;
         showTab('timeline');
         goTo(column * tables.column, (column + 1) * tables.column, 0);
     };

@@ -29,7 +29,7 @@ static void put_head(const struct page *page, struct text *out, const struct exp
     text_add(out, "{\"path\": ");
     json_string(out, recording_path(recording));
     text_add(out, ", \"program\": ");
-    json_string(out, model->name && model->name[0] ? model->name : "recording");
+    json_string(out, model->name ? model->name : "");
     text_add(out, ", \"command\": ");
     json_string(out, model->command);
     text_printf(out,
