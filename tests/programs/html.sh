@@ -25,7 +25,7 @@ compile() { # NAME
 compile recording
 compile hostile_names
 
-./recording small 300 3 0 </dev/null >out || exit 1
+./recording small 300 3 20 </dev/null >out || exit 1
 mv "$(head -1 out)" small
 ./recording many 20000 2 0 16384 </dev/null >out || exit 1
 mv "$(head -1 out)" many
