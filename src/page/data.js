@@ -90,6 +90,7 @@ async function loadCrossing() {
             at += part.count;
         }
     }
+    crossing.end = crossing.from.map((from, i) => from + crossing.length[i]);
     crossing.id = [];
     for (const part of parts) for (let i = 0; i < part.count; i++) crossing.id.push(wordOf(part.id, i));
     crossing.byTrack = grouped(tables.tracks.length, crossing.count, (i) => crossing.track[i]);

@@ -231,6 +231,7 @@ class Chunk {
         }
         this.stepFrom = from.subarray(0, count);
         this.stepTo = to.subarray(0, count);
+        this.stepEnds = Float64Array.from(this.stepTo, (event) => this.times[event]);
         this.stepsByTrack = grouped(this.tables.tracks.length, count, (step) => this.tracks[this.objects[to[step]]]);
         this.eventsByThread = grouped(this.tables.threads.length, this.count, (event) => this.threads[event]);
     }

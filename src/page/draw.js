@@ -218,9 +218,11 @@ class Bars { // draws the steps of a track, none twice in a pixel
 function drawTrackEvents(row, y, shown) {
     const bars = new Bars(row, y), track = row.track, type = tables.tracks[track].type;
     const across = crossing.byTrack;
-    for (let i = across.start[track]; i < across.start[track + 1]; i++) {
-        const step = across.order[i], from = crossing.from[step], to = from + crossing.length[step];
-        if (to < view.from || from > view.to) continue;
+    // Steps of a track are in the order of their ends.
+    const onward = across.start[track + 1];
+    for (let i = firstAt(crossing.end, across.order, across.start[track], onward, view.from); i < onward; i++) {
+        const step = across.order[i], from = crossing.from[step], to = crossing.end[step];
+        if (from > view.to) continue;
         const tracepoint = crossing.tracepoint[step];
         bars.step(crossing.lane[step], from, to, tracepoint,
             () => objectLabel(type, crossing.number[step], crossing.id[step]) + ' ' + tables.tracepoints[tracepoint].name,
@@ -228,10 +230,10 @@ function drawTrackEvents(row, y, shown) {
         bars.last[crossing.lane[step]] = -1; // what else is in the lane may be before it
     }
     for (const chunk of shown) {
-        const {start, order} = chunk.stepsByTrack, {times, stepFrom, stepTo, objects, tracepoints} = chunk;
-        for (let i = start[track]; i < start[track + 1]; i++) {
-            const step = order[i], to = times[stepTo[step]], event = stepFrom[step];
-            if (to < view.from || times[event] > view.to) continue;
+        const {start, order} = chunk.stepsByTrack, {times, stepFrom, objects, tracepoints} = chunk;
+        for (let i = firstAt(chunk.stepEnds, order, start[track], start[track + 1], view.from); i < start[track + 1]; i++) {
+            const step = order[i], to = chunk.stepEnds[step], event = stepFrom[step];
+            if (times[event] > view.to) continue;
             const object = objects[event], tracepoint = tracepoints[event];
             bars.step(chunk.lanes[object], times[event], to, tracepoint,
                 () => chunkObjectLabel(chunk, object) + ' ' + tables.tracepoints[tracepoint].name,

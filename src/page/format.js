@@ -8,10 +8,14 @@ function clean(text) {
     return String(text).replace(HIDDEN, (character) => '\\u' + character.codePointAt(0).toString(16).padStart(4, '0'));
 }
 
+const NO_NAMES = {};
 for (const tracepoint of tables.tracepoints) {
     tracepoint.name = clean(tracepoint.name);
     tracepoint.group = clean(tracepoint.group);
-    for (const argument of tracepoint.arguments) argument.name = clean(argument.name);
+    for (const argument of tracepoint.arguments) {
+        argument.name = clean(argument.name);
+        argument.values = tables.enumerations[argument.values] || NO_NAMES;
+    }
 }
 tables.owners = ['', ...tables.owners.map(clean)];
 for (const type of tables.types) {
@@ -73,8 +77,7 @@ const real = new DataView(new ArrayBuffer(8));
 function valueText(argument, value) {
     if (argument.kind === STRING) return clean(value);
     const signed = BigInt.asIntN(64, value);
-    const name = argument.values[signed];
-    if (name !== undefined) return clean(name);
+    if (argument.values !== NO_NAMES && Object.hasOwn(argument.values, signed)) return clean(argument.values[signed]);
     if (argument.kind === POINTER) return '0x' + value.toString(16);
     if (argument.kind === BOOL) return value ? 'true' : 'false';
     if (argument.kind === SIGNED) return String(signed);

@@ -38,7 +38,7 @@ function wordPlan(word) {
     return tables.tracepoints.map((tracepoint) => {
         const indexes = [];
         tracepoint.arguments.forEach((argument, i) => {
-            if (word.argument ? argument.name.toLowerCase() === word.argument : argument.kind === STRING || Object.keys(argument.values).length) indexes.push(i);
+            if (word.argument ? argument.name.toLowerCase() === word.argument : argument.kind === STRING || argument.values !== NO_NAMES) indexes.push(i);
         });
         const isNamed = !word.argument && (tracepoint.group + ':' + tracepoint.name).toLowerCase().includes(word.text);
         return {isNamed, indexes};

@@ -106,6 +106,7 @@ static int add_arguments(struct chunk *chunk, const struct recording_event *even
             const struct recording_text string = recording_string(event, i);
             word = string.is_null ? 0 : 1 + 2 * (uint64_t)string.length + string.is_cut;
             text_append(&rows->strings[i], string.bytes, string.is_null ? 0 : string.length);
+            chunk->text_bytes += string.is_null ? 0 : string.length;
             if (rows->strings[i].failed)
                 return -ENOMEM;
         }
@@ -143,7 +144,8 @@ int chunk_add(struct page *page, const struct export_event *at, uint64_t time, c
 /* Objects that live are in each chunk that has events of theirs: where there are very many, chunks are larger. */
 bool chunk_is_full(const struct page *page)
 {
-    return page->chunk.times.count >= PAGE_CHUNK && page->chunk.times.count >= page->living.count;
+    return page->chunk.text_bytes >= PAGE_TEXTS ||
+           (page->chunk.times.count >= PAGE_CHUNK && page->chunk.times.count >= page->living.count);
 }
 
 /* ---- a chunk as bytes ---- */
@@ -216,6 +218,7 @@ int chunk_write(struct page *page, struct text *out)
         error = put_arguments(page, bytes, (uint32_t)i);
     code_number(bytes, 0);
     chunk->number++;
+    chunk->text_bytes = 0;
     return error ? error : page_write_data(page, out, "chunk");
 }
 

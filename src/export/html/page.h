@@ -23,6 +23,7 @@
 
 enum {
     PAGE_CHUNK = 1 << 16,      /* events */
+    PAGE_TEXTS = 1 << 22,      /* bytes of strings in a chunk */
     PAGE_PLACES_MAX = 1 << 12, /* threads, owners, tracks; what comes later shares number 0 */
     PAGE_INSTANTS = 1 << 13,
     PAGE_SERIES_MAX = 256,
@@ -106,6 +107,7 @@ struct rows {             /* the events of one tracepoint in the chunk */
 struct chunk {
     uint64_t number;
     uint64_t begun, ended; /* ns */
+    size_t text_bytes;     /* of all strings */
     struct numbers times, tracepoints, threads, owners, objects, sizes;
     struct numbers lost;                   /* pairs: index of the event, how many are missing before it */
     struct numbers related_masks, related; /* per event of a tracepoint with relations; per bit of a mask */

@@ -54,8 +54,38 @@ static void put_head(const struct page *page, struct text *out, const struct exp
     text_add(out, "]");
 }
 
+/* Returns the index of an enumeration, which is in the tables once; -1: there is none. When memory runs out `out`
+ * fails. */
+static int enumeration_index(struct table *known, const struct recording_enumeration *enumeration,
+                             struct text *out)
+{
+    const uintptr_t found = (uintptr_t)table_get(known, &enumeration, sizeof enumeration);
+    if (!enumeration || found)
+        return enumeration ? (int)found - 1 : -1;
+    if (table_set(known, &enumeration, sizeof enumeration, (void *)(known->count + 1)))
+        out->failed = true;
+    return (int)known->count - 1;
+}
+
+static void put_enumerations(const struct table *known, struct text *out)
+{
+    bool is_first = true;
+    text_add(out, ",\n\"enumerations\": [");
+    for (size_t i = 0; i < known->count; i++) {
+        const struct recording_enumeration *enumeration;
+        memcpy(&enumeration, known->entries[i].key, sizeof enumeration);
+        text_printf(out, "%s{", separated(&is_first));
+        for (size_t j = 0; j < enumeration->count; j++) {
+            text_printf(out, "%s\"%" PRId64 "\": ", j ? ", " : "", enumeration->values[j].value);
+            json_string(out, enumeration->values[j].name);
+        }
+        text_char(out, '}');
+    }
+    text_char(out, ']');
+}
+
 static void put_tracepoint(const struct page *page, struct text *out,
-                           const struct recording_tracepoint *tracepoint)
+                           const struct recording_tracepoint *tracepoint, struct table *enumerations)
 {
     text_add(out, "{\"name\": ");
     json_string(out, tracepoint->name);
@@ -67,12 +97,8 @@ static void put_tracepoint(const struct page *page, struct text *out,
         const struct recording_argument *argument = &tracepoint->arguments[i];
         text_add(out, i ? ", {\"name\": " : "{\"name\": ");
         json_string(out, argument->name);
-        text_printf(out, ", \"kind\": %u, \"values\": {", argument->kind);
-        for (size_t j = 0; argument->enumeration && j < argument->enumeration->count; j++) {
-            text_printf(out, "%s\"%" PRId64 "\": ", j ? ", " : "", argument->enumeration->values[j].value);
-            json_string(out, argument->enumeration->values[j].name);
-        }
-        text_add(out, "}}");
+        text_printf(out, ", \"kind\": %u, \"values\": %d}", argument->kind,
+                    enumeration_index(enumerations, argument->enumeration, out));
     }
     text_add(out, "], \"relations\": [");
     for (unsigned i = 0; i < tracepoint->relation_count; i++)
@@ -192,14 +218,17 @@ static void put_sums(const struct page *page, struct text *out)
 void page_write_tables(struct page *page, struct text *out, const struct export *export)
 {
     struct text json = {0};
+    struct table enumerations = {0};
     bool is_first = true;
     put_head(page, &json, export);
     text_add(&json, ",\n\"tracepoints\": [");
     for (size_t i = 0; i < page->tracepoint_count; i++) {
         text_add(&json, separated(&is_first));
-        put_tracepoint(page, &json, page->tracepoints[i]);
+        put_tracepoint(page, &json, page->tracepoints[i], &enumerations);
     }
     text_char(&json, ']');
+    put_enumerations(&enumerations, &json);
+    table_free(&enumerations);
     put_places(page, &json);
     put_latencies(page, &json);
     put_sums(page, &json);
