@@ -64,7 +64,7 @@ LDFLAGS  += -fsanitize=address,undefined
 endif
 
 # libspoor is the recorder (src/recorder); everything else is the tracer. libspoortracer is that without the command.
-FOLDERS  := base type sym reader lang bpf print export vm kernel builtin probe session profile tracer
+FOLDERS  := base type sym reader lang bpf print chart export vm kernel builtin probe session profile tracer
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c src/$(folder)/*/*.c))
 COMMANDS := $(filter-out src/cmd/static.c,$(wildcard src/cmd/*.c))
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)

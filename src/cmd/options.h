@@ -25,6 +25,7 @@ struct options {
     bool is_peer;             /* called by the name bpftrace */
     bool dry_run, formats;    /* --dry-run, --fmt */
     const char *output;       /* -o */
+    const char *picture;      /* --svg */
     pid_t pids[OPTIONS_PIDS]; /* of -p */
     /* Of a script that a command has written: from where on a part of it stands for which word of the command line,
      * in ascending order. Messages about it name the word. */

@@ -16,6 +16,7 @@
 #include "base/whole.h"
 #include "builtin/all.h"
 #include "cmd/command.h"
+#include "cmd/picture.h"
 #include "cmd/tools.h"
 #include "print/diagnostic_json.h"
 
@@ -240,8 +241,8 @@ static int run(struct options *options, const struct source *source)
         later.items += warnings.count;
         later.count -= warnings.count;
         report_end(options, &later, &messages);
-        if (!error && options->finish)
-            status = options->finish(options->finish_state, session);
+        if (!error && options->finish && options->finish(options->finish_state, session) && !status)
+            status = 1;
     }
     if (error && !session_diagnostics(session)->errors)
         fail("the trace ended early", source->name, -error);
@@ -300,7 +301,13 @@ static int run_sources(struct options *options, const struct source *sources, si
         colour && strcmp(colour, "auto") ? !strcmp(colour, "always") : isatty(options->session.output) == 1;
     options->session.more = sources + 1;
     options->session.more_count = count - 1;
-    int status = options->formats ? command_format(options, sources) : run(options, sources);
+    struct picture *picture;
+    int status = picture_begin(
+        options, options->script_count && options->scripts->program ? sources->text : sources->name,
+        &picture);
+    if (!status)
+        status = options->formats ? command_format(options, sources) : run(options, sources);
+    status = picture_end(picture, status);
     if (options->output)
         close(options->session.output);
     return status;

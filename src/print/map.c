@@ -426,6 +426,8 @@ static int print_keyed_map(struct printer *printer, const struct map_snapshot *m
 int print_map(struct printer *printer, const struct map_snapshot *map, size_t top, uint64_t divisor)
 {
     const char *title = printer->histogram_title;
+    if (printer->watcher)
+        printer->watcher->printed(printer->watcher->state, printer, map, top, divisor);
     if (!title)
         printer->histogram_title = map->name[1] ? map->name + 1 : NULL; /* without its @ */
     int status =

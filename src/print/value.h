@@ -55,11 +55,24 @@ struct print_names {
     int64_t (*boot_to_wall)(void *owner);
 };
 
+/* Somebody else who is told of maps while they are printed: those who draw them. Maps' names are with their @. */
+struct printer;
+struct map_snapshot;
+struct map_watcher {
+    void *state;
+    /* Called when a map is printed: only the last `top` entries of its order (0: all), integers divided (0: not). */
+    void (*printed)(void *state, struct printer *printer, const struct map_snapshot *map, size_t top,
+                    uint64_t divisor);
+    void (*emptied)(void *state, const char *map); /* clear() or zero() was called for it */
+};
+
 struct printer {
     struct text *out;
     const struct print_names *names; /* or NULL */
     const char *trunc_trailer;       /* after a string that filled its buffer; NULL: ".." */
     bool json;
+    const struct map_watcher *watcher; /* or NULL */
+    uint64_t moment;                   /* time of the event that is handled, boot clock; 0: none is */
     uint64_t time;               /* time of the event, boot clock: JSON lines contain it; 0: they do not */
     bool json_enum_names;        /* JSON: enumerators, not their numbers */
     bool json_stack_text;        /* JSON: a stack is one string with newlines, not an array of frames */

@@ -151,7 +151,7 @@ static void write_label(struct text *out, const char *name, double width)
     if (letters < 3)
         return;
     if (length <= letters) {
-        look_escape(out, name);
+        xml_escape(out, name);
         return;
     }
     for (size_t seen = 0; name[bytes]; bytes++)
@@ -159,7 +159,7 @@ static void write_label(struct text *out, const char *name, double width)
             break;
     struct text part = {0};
     text_append(&part, name, bytes);
-    look_escape(out, text_string(&part));
+    xml_escape(out, text_string(&part));
     text_add(out, "..");
     text_free(&part);
 }
@@ -170,7 +170,7 @@ static void write_tooltip(struct flame *flame, uint32_t node)
     const struct tree_node *at = &flame->tree.nodes[node];
     const struct profile_function *function = function_of(flame, node);
     struct text *out = flame->out;
-    look_escape(out, tree_name(&flame->tree, node));
+    xml_escape(out, tree_name(&flame->tree, node));
     text_add(out, "\n");
     profile_amount(out, profile, at->total);
     text_add(out, ", ");
@@ -186,7 +186,7 @@ static void write_tooltip(struct flame *flame, uint32_t node)
     }
     if (function && function->module[0]) {
         text_add(out, "\n");
-        look_escape(out, function->module);
+        xml_escape(out, function->module);
     }
     if (at->is_inlined)
         text_add(out, "\ninlined");
@@ -284,14 +284,14 @@ static void write_picture(struct flame *flame, bool is_in_page)
                 "data-depth=\"%" PRIu32 "\" data-letter=\"%.2f\" data-icicle=\"%d\">\n<title>",
                 width, height, width, height, flame->width, MARGIN, TOP, ROW, flame->depth, letter_width,
                 flame->is_icicle);
-    look_escape(out, profile->title);
+    xml_escape(out, profile->title);
     text_add(out, "</title>\n");
     if (!is_in_page)
         text_printf(out, "<style>\n%s</style>\n", flame_style);
     text_printf(
         out, "<rect width=\"%u\" height=\"%u\" fill=\"#fdfcf8\"/>\n<text class=\"title\" x=\"%d\" y=\"22\">",
         width, height, MARGIN);
-    look_escape(out, profile->title);
+    xml_escape(out, profile->title);
     text_add(out, "</text>\n");
     write_facts(flame);
     write_legend(flame);

@@ -7,24 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/terminal.h"
-
-void look_escape(struct text *out, const char *text)
-{
-    struct text visible = {0};
-    terminal_escape(&visible, text, strlen(text), TERMINAL_NAME);
-    for (const char *at = text_string(&visible); *at; at++)
-        switch (*at) {
-        case '&': text_add(out, "&amp;"); break;
-        case '<': text_add(out, "&lt;"); break;
-        case '>': text_add(out, "&gt;"); break;
-        case '"': text_add(out, "&quot;"); break;
-        case '\'': text_add(out, "&#39;"); break;
-        default: text_char(out, *at);
-        }
-    out->failed |= visible.failed;
-    text_free(&visible);
-}
 
 void look_percent(struct text *out, uint64_t part, uint64_t whole)
 {

@@ -3,11 +3,9 @@
 #ifndef SPOOR_PROFILE_LOOK_H
 #define SPOOR_PROFILE_LOOK_H
 
+#include "print/xml.h"
 #include "profile/tree.h"
 
-/* Appends foreign text for XML or HTML, as content or in quotes: what has a meaning there is escaped, and so are
- * characters that are invisible or that change the direction of text. */
-void look_escape(struct text *out, const char *text);
 /* Appends "12.3%", or "-" where the whole is 0. */
 void look_percent(struct text *out, uint64_t part, uint64_t whole);
 /* Appends the graph as an <svg> element, without its script and its style if it stands in a page that has them. */

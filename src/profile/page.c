@@ -27,9 +27,9 @@ static void write_row(struct text *out, const struct profile *profile, const str
         write_cell(out, row->old_total, profile->old_total);
     }
     text_add(out, "<td>");
-    look_escape(out, function->name);
+    xml_escape(out, function->name);
     text_add(out, "</td><td class=\"module\">");
-    look_escape(out, function->module[0] ? function->module : profile_language_names[function->language]);
+    xml_escape(out, function->module[0] ? function->module : profile_language_names[function->language]);
     text_add(out, "</td></tr>\n");
 }
 
@@ -60,7 +60,7 @@ static int write_page(const struct profile *profile, const struct profile_look *
                 "'sha256-%s'; style-src 'sha256-%s' 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
                 "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
                 flame_script_sha256, flame_style_sha256, page_style_sha256);
-    look_escape(out, profile->title);
+    xml_escape(out, profile->title);
     /* A script that begins with a newline is hashed with it. */
     text_printf(out, "</title>\n<style>%s</style>\n<style>%s</style>\n</head>\n<body>\n", flame_style,
                 page_style);

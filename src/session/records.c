@@ -100,6 +100,7 @@ int records_begin(struct session *session)
         .names = names_of_printer(session),
         .json = options->is_json,
         .json_enum_names = options->settings.json_enums,
+        .watcher = options->watcher,
         .json_stack_text = options->json_stack_text || options->settings.json_stacks,
         .is_terminal = options->is_terminal,
         .trunc_trailer = options->settings.str_trunc_trailer,
@@ -146,6 +147,7 @@ static int handle_event(void *state, const uint8_t *record, size_t length)
     session->handler.record_length = length;
     action_count_runtime_errors(action, record, length, session->host->operations->control(session->host));
     printer->time = session->options.shows_times ? header.time : 0;
+    printer->moment = header.time;
     if (session->options.watch &&
         session->options.watch(session->options.state, &session->handler, action, record))
         return 0;
@@ -153,7 +155,7 @@ static int handle_event(void *state, const uint8_t *record, size_t length)
     session->handler.is_broken = was_broken;
     action->builtin->handle(&session->handler, action, record);
     output_event(session, was_broken);
-    printer->time = 0;
+    printer->time = printer->moment = 0;
     if (++session->records->handled == session->options.max_events)
         session->handler.exit_requested = true;
     if (session->out.length >= FLUSH_BYTES || session->options.unbuffered)

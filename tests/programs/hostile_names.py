@@ -230,6 +230,7 @@ rows = {
     "profile -f speedscope": (["profile", "-q", "-d", "1", "-f", "speedscope", "-e", at], ["Zsymbol_", "Ztold"]),
     "profile -f svg": (["profile", "-q", "-d", "1", "-f", "svg", "-e", at], ["Zsymbol_", "Ztold"]),
     "profile --read": (["profile", "-f", "folded", "--read", "folded", "--title", bad], ["Zline_"]),
+    "--svg": (["-q", "--duration", "20s", "--svg", "-", "-e", at + " { @a[comm, str(arg0)] = count(); @b[func] = hist(1); exit(); }"], ["Ztold", "Zsymbol_"]),
     "profile, no stack": (["profile", "--read", ended], ["Zfile_"]),
     "profile, no ending": (["profile", "-o", bad], ["Zbad_"]),
     "completion of nothing": (["completion", bad], ["Zbad_"]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of report --html in a browser: html.py ROOT SPOOR BROWSER DIRECTORY PICTURES [SPDK]. The directory has the recordings
+"""The page of report --html in a browser: report_html.py ROOT SPOOR BROWSER DIRECTORY PICTURES [SPDK]. The directory has the recordings
 small, many, overwritten, empty, damaged, hostile.1, hostile.2 and, if it is named, spdk. Prints "ok …" and "not ok …"."""
 import json
 import os

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # report --html in a browser: the page has what report says, its keys, wheel, selections, search and address do what they
 # promise, nothing leaves it, and what was recorded commands nothing. Pictures of it are left in BUILD/html.
-#   tests/programs/html.sh BUILD
+#   tests/programs/report_html.sh BUILD
 set -u
-build=$(cd "${1:?usage: html.sh BUILD}" && pwd) || exit 1
+build=$(cd "${1:?usage: report_html.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 spoor=$build/spoor
 . "$root/tests/programs/recording.bash"
@@ -65,4 +65,4 @@ else
     echo "skip SPDK: no /dev/shm that can be written"
 fi
 rm -rf "$build/html" && mkdir -p "$build/html"
-python3 "$root/tests/programs/html.py" "$root" "$spoor" "$browser" "$dir" "$build/html" $spdk
+python3 "$root/tests/programs/report_html.py" "$root" "$spoor" "$browser" "$dir" "$build/html" $spdk
