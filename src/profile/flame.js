@@ -14,6 +14,7 @@
     });
     var root = frames[0];
     var state = { zoom: 0, search: "", icicle: svg.dataset.icicle === "1" };
+    var typing = false; /* keys go into the words that are searched for */
 
     function element(id) { return svg.querySelector("." + id); }
 
@@ -75,7 +76,8 @@
         });
         element("found-text").textContent = expression
             ? "found: " + (root.count ? 100 * counted / root.count : 0).toFixed(2) + "%" : "";
-        element("search").textContent = expression ? "search: " + state.search : "search";
+        element("search").textContent = typing ? "search: " + state.search + "_"
+            : expression ? "search: " + state.search : "search";
     }
 
     /* The address keeps what is seen. */
@@ -115,9 +117,23 @@
     }
 
     function ask() {
-        var words = window.prompt("Functions whose name has (a regular expression):", state.search);
-        if (words !== null)
-            change({ search: words });
+        typing = true;
+        change({ search: "" });
+    }
+
+    /* A key while words are typed: what is found is seen at once. */
+    function type(event) {
+        var words = state.search;
+        event.preventDefault();
+        if (event.key === "Enter" || event.key === "Escape")
+            typing = false;
+        if (event.key === "Escape")
+            words = "";
+        else if (event.key === "Backspace")
+            words = words.slice(0, -1);
+        else if (event.key.length === 1)
+            words += event.key;
+        change({ search: words });
     }
 
     function frame_of(target) {
@@ -143,6 +159,10 @@
     window.addEventListener("keydown", function (event) {
         if (event.altKey || event.metaKey)
             return;
+        if (typing ? !event.ctrlKey : false) {
+            type(event);
+            return;
+        }
         if (event.key === "/" || (event.ctrlKey ? event.key === "f" : false)) {
             event.preventDefault();
             ask();

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The flame graphs of spoor profile, SVG and HTML, in a browser.
+#   tests/programs/flame.sh BUILD
+set -u
+build=$(cd "${1:?usage: flame.sh BUILD}" && pwd) || exit 1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+browser=$(command -v chromium || command -v chromium-browser) || {
+    echo "skip flame: chromium is not installed"
+    exit 0
+}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-flame.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+rm -rf "$build/flame" && mkdir -p "$build/flame"
+cat >"$dir/in" <<'EOT'
+p;main;half 400
+p;main;half;deep 100
+p;main;twice 100
+p;main;twice;twice 200
+p;main;<img src=x onerror=broken=1>(</script><script>broken=1</script> 200
+EOT
+for format in svg html; do
+    "$build/spoor" profile -q --read "$dir/in" -o "$dir/flame.$format" || echo "not ok flame: $format"
+    python3 "$root/tests/programs/flame.py" "$root" "$browser" "$dir" "$build/flame" "$dir/flame.$format"
+done
