@@ -66,8 +66,12 @@ endif
 # libspoor is the recorder (src/recorder); everything else is the tracer. libspoortracer is that without the command.
 FOLDERS  := base type sym reader lang bpf print chart export vm kernel builtin probe session profile tracer
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c src/$(folder)/*/*.c))
+# What lies between it and the commands: unit tests have it, too.
+ABOVE    := top
+UPPER    := $(foreach folder,$(ABOVE),$(wildcard src/$(folder)/*.c))
 COMMANDS := $(filter-out src/cmd/static.c,$(wildcard src/cmd/*.c))
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
+UPPER_OBJECTS := $(UPPER:src/%.c=$(BUILD)/obj/%.o)
 MAIN     := $(COMMANDS:src/%.c=$(BUILD)/obj/%.o)
 LIBRARY  := $(patsubst src/recorder/%.c,$(BUILD)/lib/%.o,$(wildcard src/recorder/*.c))
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
@@ -104,7 +108,7 @@ $(BUILD)/spoor-static: $(MAIN) $(BUILD)/obj/cmd/static.o $(BUILD)/libtracer.a
 	@echo '  LD   $@'
 	@$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -s -o $@ $^ $(LDLIBS) $(LDLIBS_STATIC) 2>$@.log || { cat $@.log; exit 1; }
 
-$(BUILD)/libtracer.a: $(OBJECTS)
+$(BUILD)/libtracer.a: $(OBJECTS) $(UPPER_OBJECTS)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -335,4 +339,4 @@ deb rpm:
 check-packages: deb static
 	@packaging/check $(BUILD) $(DEBIANS)
 
--include $(LINTED:.ok=.d) $(OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))
+-include $(LINTED:.ok=.d) $(OBJECTS:.o=.d) $(UPPER_OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

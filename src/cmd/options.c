@@ -65,18 +65,18 @@ static int add_script(struct options *options, const struct option_value *value,
     return 0;
 }
 
-static int add_program(void *target, const struct option_value *value)
+int options_add_program(void *target, const struct option_value *value)
 {
     return add_script(target, value, (struct script_option){.program = value->text});
 }
 
-static int add_file(void *target, const struct option_value *value)
+int options_add_file(void *target, const struct option_value *value)
 {
     return add_script(target, value, (struct script_option){.file = value->text});
 }
 
 /* Reads "DIR:DIR". A + before a directory makes bpftrace compare checksums, which is always done here. */
-static int add_debug_directories(void *target, const struct option_value *value)
+int options_add_debug_directories(void *target, const struct option_value *value)
 {
     struct options *options = target;
     char *list = strdup(value->text), *one; /* lives as long as the process */
@@ -193,9 +193,9 @@ static int choose_mode(void *target, const struct option_value *value)
 #define SESSION(kind, field) OPTION_STORES(kind, struct options, session.field)
 static const struct option_row rows[] = {
     {'e', NULL, "PROGRAM", "run this program instead of a file; may be given several times",
-     OPTION_SETS(add_program), .completes = COMPLETE_PROGRAM},
-    {0, "script", "FILE", "run this file; several of these and of -e run together", OPTION_SETS(add_file),
-     .completes = COMPLETE_FILES},
+     OPTION_SETS(options_add_program), .completes = COMPLETE_PROGRAM},
+    {0, "script", "FILE", "run this file; several of these and of -e run together",
+     OPTION_SETS(options_add_file), .completes = COMPLETE_FILES},
     {0, "together", NULL, "with several scripts: what they call by one name is one map, one function",
      SESSION(FLAG, shares_names)},
     {0, "enum", "MAP=ENUM", "fill a map that the script only reads with the names of this enum",
@@ -257,7 +257,7 @@ static const struct option_row rows[] = {
      SESSION(LIST, headers), .completes = COMPLETE_FILES},
     {0, "debuginfo", "DIR:…",
      "look for separate debug files there first; a relative one is meant from where the program is",
-     OPTION_SETS(add_debug_directories), .completes = COMPLETE_DIRECTORIES},
+     OPTION_SETS(options_add_debug_directories), .completes = COMPLETE_DIRECTORIES},
     {0, "unsafe", NULL, "allow system() and other things that change the system", SESSION(FLAG, is_unsafe)},
     {0, "check", NULL, "compile only; needs no privilege", SESSION(FLAG, check_only)},
     {0, "dry-run", NULL, "the same, and say what would be attached",
@@ -303,7 +303,7 @@ static const struct option_rule rules[] = {
 };
 
 /* Options of a tool's own: spoor xfsdist --magic=0xef53. */
-static bool is_of_tool(const void *target, const char *first_word)
+bool options_are_of_tool(const void *target, const char *first_word)
 {
     const struct options *options = target;
     struct script_option script;
@@ -318,7 +318,7 @@ const struct command_line spoor_line = {
     COMMAND_ROWS(rows),
     COMMAND_RULES(rules),
     .completes = COMPLETE_TOOLS,
-    .keeps_unknown = is_of_tool,
+    .keeps_unknown = options_are_of_tool,
 };
 
 void options_help(FILE *out)

@@ -38,6 +38,8 @@ struct options {
      * status. NULL: nothing more is done. */
     int (*finish)(void *state, struct session *session);
     void *finish_state;
+    /* Instead of running the sources; NULL: they are run. Returns the exit status. */
+    int (*run)(struct options *options, const struct source *sources);
     struct session_options session;
 };
 
@@ -53,6 +55,12 @@ void options_process(struct options *options, pid_t pid);
 /* Takes words for parameters of the script: those of the last `behind` ones that are --name or --name=value have names,
  * all others have numbers. */
 void options_parameters(struct options *options, char **first, int count, int behind);
+/* For rows of other commands, whose target begins with struct options: read -e, --script and --debuginfo. */
+int options_add_program(void *target, const struct option_value *value);
+int options_add_file(void *target, const struct option_value *value);
+int options_add_debug_directories(void *target, const struct option_value *value);
+/* For keeps_unknown: whether the first word is a tool, which may have options of its own. */
+bool options_are_of_tool(const void *target, const char *first_word);
 void options_help(FILE *out);
 extern const struct command_line spoor_line;
 

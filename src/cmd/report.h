@@ -50,6 +50,10 @@ void report_progress_end(struct report *report);
 /* --names: gives values of arguments their names in the program, which is that of the process if none was given.
  * Returns 0, or -errno with the reason. */
 int report_names(struct report *report, pid_t pid, struct text *why);
+/* Appends the statistics as `--stats -j` prints them. */
+struct latency_table;
+void report_stats_json(struct text *out, const struct recording *recording,
+                       const struct latency_table *table);
 int report_stats(struct report *report); /* returns the exit status, as those below do */
 /* Writes what is missing in what was read: a sentence a line. */
 void report_missing(const struct report *report, struct text *out);

@@ -102,41 +102,41 @@ static void json_latency(struct text *out, const struct latency *latency)
     text_printf(out, ", \"max\": %.3f}", (double)latency->largest / 1000);
 }
 
-static void print_json(struct report *report, const struct latency_table *table, double seconds)
+void report_stats_json(struct text *out, const struct recording *recording, const struct latency_table *table)
 {
-    const struct recording_model *model = recording_model(report->recording);
+    const struct recording_model *model = recording_model(recording);
+    const double seconds = covered_seconds(table, recording);
     const char *comma = "\n";
-    text_printf(&report->out, "{\"events\": %" PRIu64 ", \"seconds\": %.9f,\n\"tracepoints\": [",
-                table->events, seconds);
+    text_printf(out, "{\"events\": %" PRIu64 ", \"seconds\": %.9f,\n\"tracepoints\": [", table->events,
+                seconds);
     for (size_t i = 0; i < model->tracepoint_room; i++)
         if (model->tracepoints[i] && table->counts[i]) {
-            text_printf(&report->out, "%s{\"group\": ", comma);
-            json_string(&report->out, model->tracepoints[i]->group->name);
-            text_add(&report->out, ", \"name\": ");
-            json_string(&report->out, model->tracepoints[i]->name);
-            text_printf(&report->out, ", \"count\": %" PRIu64 "}", table->counts[i]);
+            text_printf(out, "%s{\"group\": ", comma);
+            json_string(out, model->tracepoints[i]->group->name);
+            text_add(out, ", \"name\": ");
+            json_string(out, model->tracepoints[i]->name);
+            text_printf(out, ", \"count\": %" PRIu64 "}", table->counts[i]);
             comma = ",\n";
         }
-    text_add(&report->out, "],\n\"latencies\": [");
+    text_add(out, "],\n\"latencies\": [");
     comma = "\n";
     for (size_t i = 0; i < model->tracepoint_room; i++)
         for (const struct latency_pair *pair = table->pairs[i]; pair; pair = pair->next) {
-            text_printf(&report->out, "%s{\"object\": \"%c\", \"from\": ", comma,
-                        model->objects[pair->object].letter);
-            json_string(&report->out, pair->from->name);
-            text_add(&report->out, ", \"to\": ");
-            json_string(&report->out, pair->to->name);
-            text_add(&report->out, ", ");
-            json_latency(&report->out, &pair->latency);
+            text_printf(out, "%s{\"object\": \"%c\", \"from\": ", comma, model->objects[pair->object].letter);
+            json_string(out, pair->from->name);
+            text_add(out, ", \"to\": ");
+            json_string(out, pair->to->name);
+            text_add(out, ", ");
+            json_latency(out, &pair->latency);
             comma = ",\n";
         }
     for (size_t i = 0; i < model->object_count; i++)
         if (table->lives[i]) {
-            text_printf(&report->out, "%s{\"object\": \"%c\", ", comma, model->objects[i].letter);
-            json_latency(&report->out, &table->lives[i]->latency);
+            text_printf(out, "%s{\"object\": \"%c\", ", comma, model->objects[i].letter);
+            json_latency(out, &table->lives[i]->latency);
             comma = ",\n";
         }
-    text_add(&report->out, "]}\n");
+    text_add(out, "]}\n");
 }
 
 static int print_tables(struct report *report, const struct latency_table *table)
@@ -145,7 +145,7 @@ static int print_tables(struct report *report, const struct latency_table *table
     const double seconds = covered_seconds(table, report->recording);
     int error = 0;
     if (report->options->json) {
-        print_json(report, table, seconds);
+        report_stats_json(&report->out, report->recording, table);
         return 0;
     }
     print_tracepoints(report, table, seconds);

@@ -185,8 +185,9 @@ int command_compile(struct options *options, const struct source *source, struct
     options->session.source = source;
     options->session.kinds = probe_kinds;
     options->session.builtins = &builtin_table;
-    options->session.report = report;
-    if (isatty(STDERR_FILENO) == 1 && !options->session.is_quiet)
+    if (!options->session.report)
+        options->session.report = report;
+    if (isatty(STDERR_FILENO) == 1 && !options->session.is_quiet && !options->session.progress)
         options->session.progress = show_progress;
     *session = NULL;
     if (session_open(&options->session, session))
@@ -306,7 +307,9 @@ static int run_sources(struct options *options, const struct source *sources, si
         options, options->script_count && options->scripts->program ? sources->text : sources->name,
         &picture);
     if (!status)
-        status = options->formats ? command_format(options, sources) : run(options, sources);
+        status = options->formats ? command_format(options, sources)
+                 : options->run   ? options->run(options, sources)
+                                  : run(options, sources);
     status = picture_end(picture, status);
     if (options->output)
         close(options->session.output);

@@ -59,6 +59,11 @@ void output_discard(struct session *session)
     session->output->is_broken = true;
 }
 
+void session_write_directly(struct session *session)
+{
+    session->options.write = NULL;
+}
+
 static void fail(struct session *session, const char *format, const char *what)
 {
     session->output->is_broken = true;

@@ -108,6 +108,11 @@ const struct image *session_image(const struct session *session)
     return &session->image;
 }
 
+const struct action_table *session_actions(const struct session *session)
+{
+    return &session->actions;
+}
+
 int session_probes(struct session *session, probe_visitor *visit, void *state)
 {
     for (size_t i = 0; i < session->units.count; i++)

@@ -39,6 +39,7 @@
 enum session_stage { STAGE_NONE, STAGE_AST, STAGE_TYPES, STAGE_IR_RAW, STAGE_IR, STAGE_BPF };
 
 struct action;
+struct action_table;
 struct event_handler;
 struct image;
 
@@ -132,6 +133,10 @@ int session_guarded(struct session *session, int (*call)(void *), void *state);
 struct host *session_host(const struct session *session);
 const struct image *session_image(const struct session *session);
 struct printer *session_printer(struct session *session);
+/* What the script calls where records are handled. */
+const struct action_table *session_actions(const struct session *session);
+/* From now on the script's output goes to session_options.output, and not to its `write`. */
+void session_write_directly(struct session *session);
 void session_close(struct session *session);
 
 /* For -l with a script: the names of all its probes. */

@@ -21,6 +21,7 @@ cmd/report.c: access(given.words[next], F_OK)   the same
 cmd/script.c: open(name, O_RDONLY          the script itself
 cmd/static.c: fopen("/etc/passwd", "re")   what the C library reads in programs that are not static
 cmd/static.c: fopen("/etc/group", "re")    the same
+cmd/top_recording.c: access(word, F_OK)    chooses how a word of the caller is read
 cmd/trace.c: access(file, R_OK)            the script itself
 kernel/attach.c: opendir(path)             /proc/PID/task
 kernel/features.c: whole_read_short(path   files of /sys
@@ -58,6 +59,7 @@ sym/process/proc.c: open(path, O_RDONLY            /proc/PID
 sym/process/proc.c: access(path, F_OK)             /proc/PID
 sym/symbol_file.c: open(path, O_RDONLY     /proc/PID/mem
 sym/kernel/tracefs.c: open(places[i], O_RDONLY    tracefs
+top/terminal.c: open("/dev/tty", O_RDWR   our terminal
 '
 bad=0
 calls='(^|[^A-Za-z0-9_>.])(open|creat|fopen|freopen|opendir|scandir|stat|lstat|statfs|statvfs|access|faccessat|truncate|whole_read_short)\('
