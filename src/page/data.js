@@ -71,7 +71,7 @@ function lowerBound(numbers, value, from = 0, to = numbers.length) {
 }
 
 async function loadCrossing() {
-    const names = ['from', 'length', 'tracepoint', 'track', 'lane', 'serial', 'number'];
+    const names = ['end', 'length', 'tracepoint', 'track', 'lane', 'serial', 'number'];
     const parts = [];
     for (const element of document.getElementsByClassName('crossing')) {
         const reader = new Reader(await inflate(element));
@@ -90,7 +90,7 @@ async function loadCrossing() {
             at += part.count;
         }
     }
-    crossing.end = crossing.from.map((from, i) => from + crossing.length[i]);
+    crossing.from = crossing.end.map((end, i) => end - crossing.length[i]);
     crossing.id = [];
     for (const part of parts) for (let i = 0; i < part.count; i++) crossing.id.push(wordOf(part.id, i));
     crossing.byTrack = grouped(tables.tracks.length, crossing.count, (i) => crossing.track[i]);

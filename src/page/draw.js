@@ -121,6 +121,12 @@ function sumBetween(values, from, length) {
 
 function drawTrackSums(row, y, height) {
     const series = sums.byTrack[row.track], lanes = row.lanes;
+    if (!series.length) {
+        context.fillStyle = theme.dim;
+        context.font = '11px system-ui, sans-serif';
+        context.fillText('not summed up: zoom in to see what is here', 8, y + Math.min(height, 18) / 2);
+        return;
+    }
     const span = (view.to - view.from) / view.width, perPixel = span / tables.instant;
     const floor = new Float32Array(Math.ceil(view.width)).fill(y + height);
     for (const {tracepoint, values} of series) {

@@ -21,7 +21,7 @@ function makeLayout() {
         add({kind: 'head', label: tables.spdk ? 'Lcores' : 'Threads'});
         tables.threads.forEach((thread, index) => add({kind: 'thread', thread: index, label: thread.label}));
     }
-    for (const owner of [...owners.keys()].sort((a, b) => (a === 0) - (b === 0) || a - b)) {
+    for (const owner of [...owners.keys()].sort((a, b) => (a === 0) - (b === 0) || tables.owners[a].localeCompare(tables.owners[b], 'en', {numeric: true}))) {
         add({kind: 'head', label: tables.owners[owner] || 'no owner', owner});
         for (const track of owners.get(owner).sort((a, b) => tables.tracks[a].type - tables.tracks[b].type)) {
             const {lanes, type} = tables.tracks[track];

@@ -2,9 +2,11 @@
 /* A chunk: numbers (column.h), in this order.
  *
  *     events, objects, and the time of the first event
- *     columns of the events   time since the one before, tracepoint, thread, owner, object + 1 or 0, size
+ *     columns of the events   time since the one before, tracepoint, thread, owner + 1 or 0 (that of the object's track,
+ *                             nobody's without an object), object + 1 or 0, size
  *     lost                    how many pairs; a column of them: index of the event, how many are missing before it
- *     objects                 columns: serial, track, lane, number + 1 or 0, id, time of its beginning
+ *     objects                 columns: serial, track, lane, number + 1 or 0, id, and how long before the first event of
+ *                             the chunk it began, + 1; 0: with its first event in the chunk
  *     relations               of each event whose tracepoint has relations: a mask of those that are of a known
  *                             object; of each bit: the object + 1. Both with their count before the column
  *     arguments               of each tracepoint with events in the chunk: its index + 1, how many events, and a column
@@ -47,12 +49,14 @@ static int add_all(struct numbers *const *columns, const uint64_t *values, size_
 /* Gives an object a number in this chunk. Returns 0 or -errno. */
 static int add_object(struct chunk *chunk, struct life *life)
 {
+    const bool is_older = life->chunk != UINT64_MAX; /* a new one is added with its first event */
     if (life->chunk == chunk->number)
         return 0;
     struct numbers *const columns[] = {&chunk->serials, &chunk->tracks, &chunk->lanes,
                                        &chunk->numbers, &chunk->ids,    &chunk->begins};
-    const uint64_t values[] = {life->serial,     life->track->index, life->lane,
-                               life->number + 1, life->living.id,    life->begun};
+    const uint64_t values[] = {life->serial,    life->track->index,
+                               life->lane,      life->number + 1,
+                               life->living.id, is_older ? chunk->begun - life->begun + 1 : 0};
     life->chunk = chunk->number;
     life->local = chunk->serials.count;
     return add_all(columns, values, sizeof values / sizeof values[0]);
@@ -123,14 +127,16 @@ int chunk_add(struct page *page, const struct export_event *at, uint64_t time, c
     const struct recording_event *event = at->event;
     const size_t index = chunk->times.count;
     const uint32_t tracepoint = page->tracepoint_indexes[event->tracepoint->id & 0xffff] - 1;
+    const uint32_t usual = life ? life->track->owner : 0;
     if (!index)
         chunk->begun = chunk->ended = time;
     if (life && add_object(chunk, life))
         return -ENOMEM;
     struct numbers *const columns[] = {&chunk->times,  &chunk->tracepoints, &chunk->threads,
                                        &chunk->owners, &chunk->objects,     &chunk->sizes};
-    const uint64_t values[] = {time - chunk->ended,        tracepoint, thread->index, owner,
-                               life ? life->local + 1 : 0, event->size};
+    const uint64_t values[] = {
+        time - chunk->ended,        tracepoint, thread->index, owner == usual ? 0 : owner + 1u,
+        life ? life->local + 1 : 0, event->size};
     chunk->ended = time;
     int error = add_all(columns, values, sizeof values / sizeof values[0]);
     if (!error && event->lost)
@@ -144,8 +150,11 @@ int chunk_add(struct page *page, const struct export_event *at, uint64_t time, c
 /* Objects that live are in each chunk that has events of theirs: where there are very many, chunks are larger. */
 bool chunk_is_full(const struct page *page)
 {
-    return page->chunk.text_bytes >= PAGE_TEXTS ||
-           (page->chunk.times.count >= PAGE_CHUNK && page->chunk.times.count >= page->living.count);
+    const struct chunk *chunk = &page->chunk;
+    const size_t enough = page->living.count * 8 < PAGE_CHUNK       ? PAGE_CHUNK
+                          : page->living.count * 8 < PAGE_CHUNK_MAX ? page->living.count * 8
+                                                                    : PAGE_CHUNK_MAX;
+    return chunk->text_bytes >= PAGE_TEXTS || chunk->times.count >= enough;
 }
 
 /* ---- a chunk as bytes ---- */
@@ -226,7 +235,7 @@ int chunk_write(struct page *page, struct text *out)
 
 int chunk_cross(struct page *page, const struct life *life, uint64_t until)
 {
-    const uint64_t values[] = {life->last, until - life->last, life->last_tracepoint, life->track->index,
+    const uint64_t values[] = {until,      until - life->last, life->last_tracepoint, life->track->index,
                                life->lane, life->serial,       life->number + 1,      life->living.id};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (!numbers_add(&page->crossing[i], values[i]))

@@ -102,7 +102,7 @@ static void put_column(struct text *out, enum column_mode mode, const struct dis
 
 void code_column(struct text *out, const uint64_t *values, size_t count)
 {
-    struct distinct distinct = {.most = count / 4 < 16384 ? count / 4 : 16384};
+    struct distinct distinct = {.most = count / 4 < 65536 ? count / 4 : 65536};
     uint64_t bits = 0, differs = 0;
     size_t plain = 0;
     for (size_t i = 0; i < count; i++) {

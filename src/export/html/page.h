@@ -22,7 +22,8 @@
 #include "reader/latency.h"
 
 enum {
-    PAGE_CHUNK = 1 << 16,      /* events */
+    PAGE_CHUNK = 1 << 16, /* events; of very many objects up to PAGE_CHUNK_MAX */
+    PAGE_CHUNK_MAX = 1 << 19,
     PAGE_TEXTS = 1 << 22,      /* bytes of strings in a chunk */
     PAGE_PLACES_MAX = 1 << 12, /* threads, owners, tracks; what comes later shares number 0 */
     PAGE_INSTANTS = 1 << 13,
