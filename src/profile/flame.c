@@ -15,10 +15,12 @@ enum {
     TOP = 64,
     ROW = 17,
     BOTTOM = 30,
+    TITLE_LEFT = 280,
     DEPTH_MAX = 1000, /* what is deeper is left out: nobody could look at it */
 };
 static const double letter_width = 6.62; /* of the 11 pixels high letters */
-static const double least_width = 0.1;   /* of a rectangle; narrower ones are left out */
+static const double title_letter_width = 9.03;
+static const double least_width = 0.1; /* of a rectangle; narrower ones are left out */
 
 struct flame {
     struct profile_tree tree;
@@ -264,13 +266,13 @@ static void write_controls(struct flame *flame, unsigned bottom)
 {
     const unsigned right = MARGIN + flame->width;
     text_printf(flame->out,
-                "<g class=\"controls\" display=\"none\"><text class=\"button reset\" x=\"%u\" y=\"22\" "
-                "text-anchor=\"end\">whole</text>"
+                "<g class=\"controls\" display=\"none\"><text class=\"button search\" x=\"%u\" y=\"22\" "
+                "text-anchor=\"end\">search</text>"
                 "<text class=\"button turn\" x=\"%u\" y=\"22\" text-anchor=\"end\">icicle</text>"
-                "<text class=\"button search\" x=\"%u\" y=\"22\" text-anchor=\"end\">search</text></g>\n"
+                "<text class=\"button reset\" x=\"%u\" y=\"22\" text-anchor=\"end\">whole</text></g>\n"
                 "<text class=\"quiet found-text\" x=\"%u\" y=\"38\" text-anchor=\"end\"></text>\n"
                 "<text class=\"about\" x=\"%d\" y=\"%u\"></text>\n",
-                right - 130, right - 70, right, right, MARGIN, bottom);
+                right - 110, right - 50, right, right, MARGIN, bottom);
 }
 
 static void write_picture(struct flame *flame, bool is_in_page)
@@ -291,7 +293,8 @@ static void write_picture(struct flame *flame, bool is_in_page)
     text_printf(
         out, "<rect width=\"%u\" height=\"%u\" fill=\"#fdfcf8\"/>\n<text class=\"title\" x=\"%d\" y=\"22\">",
         width, height, MARGIN);
-    xml_escape(out, profile->title);
+    /* It leaves room for the words at the right. */
+    write_label(out, profile->title, (flame->width - TITLE_LEFT) * letter_width / title_letter_width);
     text_add(out, "</text>\n");
     write_facts(flame);
     write_legend(flame);

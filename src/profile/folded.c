@@ -92,6 +92,8 @@ static int read_name(struct profile *profile, const char *name, size_t length, b
         call.is_inlined = mark->is_inlined;
     } else if (!is_first)
         call.language = profile_language_of(call.name, "", false);
+    if (!is_first && *call.name == '[')
+        call.language = LANGUAGE_UNKNOWN; /* it is called by its file */
     if (mark && mark->language == LANGUAGE_GENERATED)
         call.language = profile_language_of(call.name, "/tmp/perf-", false);
     return buffer->failed ? -ENOMEM : profile_push(profile, &call);

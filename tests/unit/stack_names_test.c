@@ -307,6 +307,34 @@ static void perf_map_files(void **state)
     unlink(path);
 }
 
+/* What a process has left that ended is read, if it is of who reads. */
+static void perf_map_of_the_ended(void **state)
+{
+    (void)state;
+    struct perf_map *map;
+    char path[64];
+    uint64_t start;
+    pid_t child = fork();
+    if (!child)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)child);
+    unlink(path);
+    assert_int_equal(perf_map_read(child, &map), -ENOENT);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("10 10 left\n", file);
+    fclose(file);
+    assert_int_equal(perf_map_read(child, &map), 0);
+    assert_string_equal(perf_map_find(map, 0x18, &start), "left");
+    perf_map_close(map);
+    if (!getuid()) {
+        assert_int_equal(chown(path, 12345, 0), 0);
+        assert_int_equal(perf_map_read(child, &map), -EPERM);
+    }
+    unlink(path);
+}
+
 /* ---- calls ---- */
 
 static enum call_kind x86(const char *before, const char *after)
@@ -398,6 +426,7 @@ int main(void)
         cmocka_unit_test(what_the_kernel_tells),
         cmocka_unit_test(perf_maps),
         cmocka_unit_test(perf_map_files),
+        cmocka_unit_test(perf_map_of_the_ended),
         cmocka_unit_test(calls),
         cmocka_unit_test(what_is_no_frame),
         cmocka_unit_test(packed_symbols),

@@ -286,6 +286,29 @@ static struct ir *is_kind(struct lowering *l, struct ir *kind, enum cfi_kind whi
     return ir_binary_constant(&l->b, IR_EQ, kind, which);
 }
 
+/* Steps to the caller of code that no rule is known for, if the call that is waited for is followed by
+ * `add $N, %rsp; ret`: its return address is N bytes above the stack pointer. So are the trampolines that CPython makes
+ * for its functions, which have no frame pointer. Goes to `end` if it did, else on. */
+static void step_by_instructions(struct lowering *l, const struct unwinding *u, struct ir_block *end)
+{
+    static const int64_t add_and_ret = 0xc300c48348, add_and_ret_mask = 0xff00ffffff;
+    enum { IMMEDIATE_SHIFT = 24 };
+    struct ir_builder *b = &l->b;
+    struct ir_block *other = ir_label(b);
+    read_words(l, u, get(l, u, AT(ip)), 1, other);
+    struct ir *code = get(l, u, AT(words[0]));
+    struct ir *masked = ir_binary(b, IR_AND, code, ir_constant(b, add_and_ret_mask));
+    ir_jump_unless(&l->b, ir_binary(b, IR_EQ, masked, ir_constant(b, add_and_ret)), other);
+    struct ir *bytes =
+        ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_LSHR, code, IMMEDIATE_SHIFT), 0x7f);
+    struct ir *at = ir_binary(b, IR_ADD, get(l, u, AT(sp)), bytes);
+    read_words(l, u, at, 1, other);
+    set(l, u, AT(ip), get(l, u, AT(words[0])));
+    set(l, u, AT(sp), ir_binary_constant(b, IR_ADD, at, 8));
+    ir_jump(b, end);
+    ir_place(&l->b, other);
+}
+
 /* Steps to the caller by the frame pointer, which points to {the caller's frame pointer, the return address}. */
 static void step_by_pointer(struct lowering *l, const struct unwinding *u, struct ir_block *stop)
 {
@@ -440,6 +463,7 @@ static struct ir *step(struct lowering *l, struct ir *index, struct ir *const *c
                     *signal = ir_label(b);
     ir_branch(b, is_kind(l, kind, CFI_UNKNOWN), by_pointer, has_rule);
     ir_place(&l->b, by_pointer);
+    step_by_instructions(l, u, rest);
     step_by_pointer(l, u, stop);
     ir_jump(b, rest);
     ir_place(&l->b, has_rule);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/create.h"
 #include "base/number.h"
 #include "base/sorted.h"
 #include "sym/tables.h"
@@ -239,24 +240,45 @@ static int ask(int fd, struct perf_map **out)
     return error;
 }
 
-int perf_map_read(pid_t pid, struct perf_map **out)
+/* Opens the map of a process that runs, and finds its user. */
+static int open_running(pid_t pid, uid_t *user)
 {
     char path[64], name[64];
+    const pid_t number = own_number(pid, user);
+    snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
+    const int root = number ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (root < 0)
+        return -ESRCH;
+    snprintf(name, sizeof name, "tmp/perf-%d.map", (int)number);
+    const int fd = open_within(root, name);
+    close(root);
+    return fd < 0 ? -ENOENT : fd;
+}
+
+/* Opens the map that a process has left which has ended. Where it was and whose it was is not known any more: it is
+ * taken from this process's /tmp, if it is of the user who traces. */
+static int open_ended(pid_t pid, uid_t *user)
+{
+    char path[64];
+    unsigned uid, gid;
+    *user = create_invoker(&uid, &gid) ? uid : geteuid();
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)pid);
+    const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fd = root < 0 ? -1 : open_within(root, path + 1);
+    if (root >= 0)
+        close(root);
+    return fd < 0 ? -ENOENT : fd;
+}
+
+int perf_map_read(pid_t pid, struct perf_map **out)
+{
     struct stat status;
     uid_t user = 0;
-    pid_t number = own_number(pid, &user);
-    if (!number)
-        return -ENOENT;
-    snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
-    int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return -ENOENT;
-    snprintf(name, sizeof name, "tmp/perf-%d.map", (int)number);
-    int fd = open_within(root, name);
-    close(root);
+    int error, fd = open_running(pid, &user);
+    if (fd == -ESRCH)
+        fd = open_ended(pid, &user);
     if (fd < 0)
         return -ENOENT;
-    int error;
     if (fstat(fd, &status) || !S_ISREG(status.st_mode))
         error = -ENOENT;
     else if (status.st_uid != user && status.st_uid != 0)

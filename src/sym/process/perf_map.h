@@ -2,7 +2,8 @@
 /* Names of generated code, which programs write to /tmp/perf-PID.map: lines of "START SIZE NAME" in hexadecimal.
  *
  * The file is opened where the process sees it (in its mount namespace, with its own pid), must be a regular file
- * of the process's user or of root, and is read up to a bound. Lines that make no sense are left out; of several
+ * of the process's user or of root, and is read up to a bound. What a process has left that ended is read in /tmp, if it is
+ * of the user who traces, or of root. Lines that make no sense are left out; of several
  * that have an address the last one counts, because code is generated anew. */
 #ifndef SPOOR_SYM_PROCESS_PERF_MAP_H
 #define SPOOR_SYM_PROCESS_PERF_MAP_H
