@@ -5,6 +5,7 @@
 const UNSIGNED = 1, SIGNED = 2, POINTER = 3, STRING = 4, REAL = 5, BOOL = 6; // kinds of arguments: reader/reader.h
 const BEGINS = 1, ENDS = 2;
 const KEPT_EVENTS = 3e6;
+const TOTAL = 2 ** 30; // PAGE_TOTAL in src/export/html/page.h
 
 const tables = JSON.parse(document.getElementById('tables').textContent);
 const chunkElements = document.getElementsByClassName('chunk');
@@ -124,4 +125,5 @@ async function loadSums() {
     for (const [type, from, to] of tables.heats)
         sums.heats.push({type, from, to, cells: reader.indexes(tables.columns * tables.rows)});
     sums.byTrack = tables.tracks.map((_, track) => sums.series.filter((series) => series.track === track));
+    sums.byType = tables.types.map((_, type) => sums.series.filter((series) => series.track === TOTAL + type));
 }

@@ -119,8 +119,8 @@ function sumBetween(values, from, length) {
     return sum;
 }
 
-function drawTrackSums(row, y, height) {
-    const series = sums.byTrack[row.track], lanes = row.lanes;
+// How many objects are in which step: as high as `most` objects; 0: as there are in the view.
+function drawSums(series, y, height, most) {
     if (!series.length) {
         context.fillStyle = theme.dim;
         context.font = '11px system-ui, sans-serif';
@@ -129,11 +129,12 @@ function drawTrackSums(row, y, height) {
     }
     const span = (view.to - view.from) / view.width, perPixel = span / tables.instant;
     const floor = new Float32Array(Math.ceil(view.width)).fill(y + height);
-    for (const {tracepoint, values} of series) {
+    const objects = series.map(({values}) => Float32Array.from(floor, (_, x) => sumBetween(values, toTime(x) / tables.instant, perPixel) / span));
+    if (!most) for (let x = 0; x < floor.length; x++) most = Math.max(most, objects.reduce((sum, at) => sum + at[x], 0));
+    for (const [index, {tracepoint}] of series.entries()) {
         context.fillStyle = colours[tracepoint];
         for (let x = 0; x < floor.length; x++) {
-            const objects = sumBetween(values, toTime(x) / tables.instant, perPixel) / span;
-            const part = objects / lanes * height;
+            const part = objects[index][x] / most * height;
             if (part < 0.05) continue;
             context.fillRect(x, floor[x] - part, 1, part);
             floor[x] -= part;
@@ -366,8 +367,9 @@ function draw() {
         if (row.kind === 'head') drawHead(row, y);
         else if (row.kind === 'lines') drawLines(y, row.height);
         else if (row.kind === 'thread') view.isDetailed ? drawThreadEvents(row, y, shown) : drawThreadSums(row, y);
+        else if (row.kind === 'whole') drawSums(sums.byType[row.type], y + 2, row.height - GAP, 0);
         else if (view.isDetailed) drawTrackEvents(row, y, shown);
-        else drawTrackSums(row, y + 2, row.height - GAP);
+        else drawSums(sums.byTrack[row.track], y + 2, row.height - GAP, row.lanes);
     }
     if (view.isDetailed) drawLinks(shown);
     context.restore();

@@ -152,7 +152,7 @@ function tipText(hit) {
         const i = hit.crossing, type = tables.tracks[hit.row.track].type;
         return `${objectLabel(type, crossing.number[i], crossing.id[i])} ${tables.tracepoints[crossing.tracepoint[i]].name}\n${micros(crossing.length[i])} µs from ${exact(crossing.from[i])}`;
     }
-    if (!hit.chunk) return hit.row.kind === 'track' && !view.isDetailed ? `${hit.row.label}: how many objects are in which step; zoom in for each` : '';
+    if (!hit.chunk) return hit.row.kind === 'whole' || (hit.row.kind === 'track' && !view.isDetailed) ? `${hit.row.label}: how many objects are in which step` + (view.isDetailed ? '' : '; zoom in for each') : '';
     const {chunk, event} = hit, object = chunk.objects[event];
     const label = object >= 0 ? chunkObjectLabel(chunk, object) + ' ' : '';
     const related = relatedText(chunk, event);

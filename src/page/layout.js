@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where tracks are: threads, then each owner with its types of objects, then lines of another output. A track is closed,
+// Where tracks are: threads, types of objects that several owners have, each owner with its types of objects, lines of
+// another output. A track is closed,
 // or open with its lanes; where those are many they are thin.
 
-const HEAD = 22, THREAD = 26, CLOSED = 20, GAP = 6, LINES = 26;
+const HEAD = 22, THREAD = 26, WHOLE = 60, CLOSED = 20, GAP = 6, LINES = 26;
 const rows = []; // from top to bottom: {kind, top, height, label, …}
 let contentHeight = 0;
 
@@ -21,6 +22,9 @@ function makeLayout() {
         add({kind: 'head', label: tables.spdk ? 'Lcores' : 'Threads'});
         tables.threads.forEach((thread, index) => add({kind: 'thread', thread: index, label: thread.label}));
     }
+    const shared = tables.types.map((_, type) => type).filter((type) => tables.tracks.filter((track) => track.type === type).length > 1);
+    if (shared.length) add({kind: 'head', label: 'All owners'});
+    for (const type of shared) add({kind: 'whole', type, label: typeName(type)});
     for (const owner of [...owners.keys()].sort((a, b) => (a === 0) - (b === 0) || tables.owners[a].localeCompare(tables.owners[b], 'en', {numeric: true}))) {
         add({kind: 'head', label: tables.owners[owner] || 'no owner', owner});
         for (const track of owners.get(owner).sort((a, b) => tables.tracks[a].type - tables.tracks[b].type)) {
@@ -44,7 +48,7 @@ function placeRows() {
         if (!row.isShown) row.height = 0;
         else if (row.kind === 'head') row.height = HEAD;
         else if (row.kind === 'track') row.height = row.isOpen ? Math.max(CLOSED, Math.ceil(row.lanes * laneHeight(row.lanes))) + GAP : CLOSED + GAP;
-        else row.height = row.kind === 'thread' ? THREAD : LINES;
+        else row.height = {thread: THREAD, whole: WHOLE, lines: LINES}[row.kind];
         top += row.height;
     }
     contentHeight = top;

@@ -28,6 +28,7 @@ enum {
     PAGE_PLACES_MAX = 1 << 12, /* threads, owners, tracks; what comes later shares number 0 */
     PAGE_INSTANTS = 1 << 13,
     PAGE_SERIES_MAX = 256,
+    PAGE_TOTAL = 1 << 30, /* in place of a track: all tracks of a type, which is added */
     PAGE_HEAT_COLUMNS = 256,
     PAGE_HEAT_ROWS = 8 * 48, /* 8 for each power of two, up to 2^48 ns */
     PAGE_HEATS_MAX = 64,
@@ -83,7 +84,7 @@ struct slow {
     int16_t type;
 };
 
-struct step_series { /* the steps of a track that begin with one tracepoint */
+struct step_series { /* the steps of a track, or of a type, that begin with one tracepoint */
     uint32_t track, tracepoint;
     struct series series;
 };

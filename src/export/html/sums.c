@@ -59,7 +59,7 @@ static int find_series(struct sums *sums, uint32_t track, uint32_t tracepoint, s
     const uint32_t key[2] = {track, tracepoint};
     const uintptr_t known = (uintptr_t)table_get(&sums->by_key, key, sizeof key);
     *result = known ? &sums->series[known - 1].series : NULL;
-    if (known || sums->series_count == PAGE_SERIES_MAX)
+    if (known || sums->series_count >= (track < PAGE_TOTAL ? PAGE_SERIES_MAX : 2 * PAGE_SERIES_MAX))
         return 0;
     struct step_series series = {.track = track, .tracepoint = tracepoint};
     series.series.counts = calloc(PAGE_INSTANTS, sizeof *series.series.counts);
@@ -76,18 +76,24 @@ static int find_series(struct sums *sums, uint32_t track, uint32_t tracepoint, s
     return 0;
 }
 
-int sums_step(struct page *page, const struct life *life, uint64_t until)
+static int add_step(struct page *page, uint32_t track, const struct life *life, uint64_t until)
 {
     struct series *series;
-    reach(page, until);
-    const int error = find_series(&page->sums, life->track->index, life->last_tracepoint, &series);
+    const int error = find_series(&page->sums, track, life->last_tracepoint, &series);
     if (error || !series) {
-        page->sums.left_out++;
+        page->sums.left_out += track < PAGE_TOTAL;
         return error;
     }
     change(series, page->sums.instant, life->last, 1);
     change(series, page->sums.instant, until, -1);
     return 0;
+}
+
+int sums_step(struct page *page, const struct life *life, uint64_t until)
+{
+    reach(page, until);
+    const int error = add_step(page, PAGE_TOTAL + (uint32_t)life->living.type, life, until);
+    return error ? error : add_step(page, life->track->index, life, until);
 }
 
 int sums_event(struct page *page, struct thread *thread, uint64_t time)
