@@ -600,12 +600,68 @@ struct saving {
     size_t index;
 };
 
+/* The table of a map of which the last whole period is shown; NULL: the map is shown as it is. */
+static const struct top_table *periodic_table(const struct top_maps *maps, size_t index)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        if (maps->tables[i].is_periodic && maps->behind[i].index == index && maps->tables[i].value_bytes)
+            return &maps->tables[i];
+    return NULL;
+}
+
+/* Makes the elements of a map of histograms of its rows: the key, the number of the row, and its count. Returns how many;
+ * `bytes` NULL: they are only counted. */
+static size_t put_elements(const struct top_table *table, size_t rows, uint8_t *bytes,
+                           struct map_entry *entries)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        for (uint64_t row = 0; row < rows; row++) {
+            const uint8_t *value = value_of(table, table->rows[i], false) + row * sizeof(uint64_t);
+            static const uint64_t nothing = 0;
+            if (!memcmp(value, &nothing, sizeof nothing))
+                continue;
+            if (bytes) {
+                uint8_t *key = bytes + count * (table->key_bytes + sizeof row);
+                memcpy(key, table->rows[i]->bytes, table->key_bytes);
+                memcpy(key + table->key_bytes, &row, sizeof row);
+                entries[count] = (struct map_entry){key, value};
+            }
+            count++;
+        }
+    return count;
+}
+
+/* Prints the map as it was when its last period ended. */
+static int save_period(struct saving *saving, const struct top_table *table)
+{
+    const struct map_table *of = behind(table);
+    const bool has_rows = of->shape == SHAPE_ROWS && of->key;
+    const size_t rows = has_rows ? type_rows(of->value) : 0;
+    const size_t count = has_rows ? put_elements(table, rows, NULL, NULL) : table->count;
+    struct map_entry *entries = calloc(count + 1, sizeof *entries);
+    uint8_t *bytes = calloc(count + 1, table->key_bytes + sizeof(uint64_t));
+    int error = entries && bytes ? 0 : -ENOMEM;
+    if (!error && has_rows)
+        put_elements(table, rows, bytes, entries);
+    for (size_t i = 0; !error && !has_rows && i < count; i++)
+        entries[i] = (struct map_entry){table->rows[i]->bytes, value_of(table, table->rows[i], false)};
+    const struct map_snapshot snapshot = {table->name, of->key, of->value, entries, count};
+    if (!error)
+        error = print_map(&saving->printer, &snapshot, 0, 0);
+    free(entries);
+    free(bytes);
+    return error;
+}
+
 static int save_guarded(void *state)
 {
     struct saving *saving = state;
     struct session *session = saving->maps->session;
-    return snapshot_print(&saving->printer, session_host(session), session_image(session), saving->index, 0,
-                          0, true);
+    const struct top_table *table = periodic_table(saving->maps, saving->index);
+    return table ? save_period(saving, table)
+                 : snapshot_print(&saving->printer, session_host(session), session_image(session),
+                                  saving->index, 0, 0, true);
 }
 
 int top_maps_save(struct top_maps *maps, struct text *out)

@@ -62,6 +62,12 @@ result $? "a script is run by the kernel" errors
 alone --host vm -q -e 'BEGIN { printf("%s\n", strftime("%Y", 0)); exit(); }'
 [ $? = 0 ] && [ "$(grep -cE '^20[0-9]{2}$' out)" = 1 ]
 result $? "the time is told without files of time zones" errors
+alone top --batch -n 1 -i 100ms -e 'interval:ms:10 { @ticks = count(); }'
+[ $? = 0 ] && grep -qE '^ +[0-9]+ .* @ticks$' out
+result $? "top prints tables" errors
+script -qec "$build/spoor-static top -e 'begin { exit(); }'" /dev/null </dev/null >out 2>&1
+[ $? = 1 ] && grep -q 'the screen needs libncursesw.so.6: this program is linked statically' out && grep -q 'HINT: .*--batch' out
+result $? "top says that a screen needs a library" out
 alone doctor
 grep -q 'elfutils .* reads debug information' out && grep -q 'liblzma unpacks' out
 result $? "elfutils and liblzma are inside" out

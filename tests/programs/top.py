@@ -169,7 +169,7 @@ def screens():
 def live():
     """A script that goes on: pause, rates, printed lines, periods."""
     terminal = Terminal()
-    script = 'interval:ms:20 { @ticks[1] = count(); @now = count(); } interval:ms:500 { printf("line %d\\n", elapsed > 0); @half[2] = sum(7); print(@half); clear(@half); }'
+    script = 'interval:ms:20 { @ticks[1] = count(); @now = count(); } interval:ms:500 { printf("line %d\\n", elapsed > 0); @half[2] = sum(7); @rows[3] = hist(5); @alone = hist(6); print(@half); clear(@half); clear(@rows); clear(@alone); }'
     terminal.run("%s top -i 200ms -e '%s'" % (spoor, script))
     terminal.check("top: what the script prints", r"^── printed ─+$(?s:.*)^line 1$")
     first = terminal.wait(r"^ +(\d+) +\S+ +100.0% .* 1$")
@@ -199,10 +199,51 @@ def live():
     terminal.check("top: it goes on", r"● running")
     terminal.type("3")
     terminal.check("top: of a map that is cleared each half second the last period is shown", r"last period, 0\.5 s$(?s:.*)^ +7 +1[0-9](\.\d)? .* 2$")
+    for name in glob.glob("spoor-top-*.json"):
+        os.remove(name)
+    terminal.type("w")
+    found = terminal.wait(r"^saved as (spoor-top-\S+\.json)")
+    saved = {}
+    for line in open(found[1]) if found else []:
+        saved.update(json.loads(line)["data"])
+    say(saved.get("@half") == {"2": 7} and saved.get("@rows") == {"3": [{"min": 4, "max": 7, "count": 1}]} and saved.get("@alone") == [{"min": 4, "max": 7, "count": 1}],
+        "top: what is saved is the period that is shown", repr(saved))
     terminal.type("1", "d")
     terminal.check("top: d shows what came last", r"^ +LAST▼(?s:.*)^ +(8|9|1[0-2]) +\S+ +100.0% .* 1$")
     terminal.type("C-c")
     terminal.check("top: Ctrl-C ends it with the maps", r"^@ticks\[1\]: \d+$(?s:.*)^\$ ?$")
+    terminal.close()
+
+
+def shapes():
+    """Values that are no plain numbers."""
+    terminal = Terminal(100, 30)
+    script = 'begin { @text["a"] = "hello"; @pair[1] = (1, "two"); @low = min(-5); } interval:ms:50 { @series = tseries(7, 100ms, 20); @stacks[kstack] = count(); @more = stats(3); }'
+    terminal.run("%s top -i 100ms -e '%s'" % (spoor, script))
+    terminal.check("top: aggregations come first", r"^ 1 @low  2 @series  3 @stacks  4 @more  5 @text  6 @pair ")
+    terminal.check("top: a negative minimum", r"^ +-5 +0 .*@low$")
+    terminal.type("2")
+    terminal.check("top: a time series has its intervals as a graph", r"^ +7 +7 +7 +█{5}.*@series$")
+    terminal.type("3")
+    terminal.check("top: a stack is folded into a line", r"^ +\d+ .* \w+\+\d+ ← \w+\+\d+")
+    terminal.type("Enter")
+    terminal.check("top: and whole behind enter", r"^── KEY ─+$\s+^ +\w+\+\d+$\s+^ +\w+\+\d+$")
+    terminal.type("4")
+    terminal.check("top: stats", r"^ +\d+ +\S+ +3.000 +\d+ .*@more$")
+    terminal.type("5")
+    terminal.check("top: a text", r"^ *a: hello$")
+    terminal.type("6")
+    terminal.check("top: a tuple", r"^ *1: \(1, two\)$")
+    terminal.type("q")
+    terminal.wait(r"^\$ ?$")
+    terminal.run("%s top -i 100ms -e 'interval:ms:50 { printf(\"nothing but lines\\n\"); }'" % spoor)
+    terminal.check("top: a script without maps", r"^The script has no maps.$(?s:.*)^nothing but lines$")
+    terminal.type("Tab", "Enter", "w", "/", "s", "?", "Down", "q")
+    terminal.wait(r"^\$ ?$")
+    terminal.run("%s top -i 100ms --recording nothing extra; echo status-$?" % spoor)
+    terminal.check("top: one recording at a time", r"^ERROR: one recording(?s:.*)status-1")
+    terminal.run("%s top; echo status-$?" % spoor)
+    terminal.check("top: nothing to be shown", r"^ERROR: what is to be shown(?s:.*)status-1")
     terminal.close()
 
 
@@ -345,7 +386,7 @@ def names():
     terminal.close()
 
 
-for part in screens, live, ends, terminals, batch, recordings, names:
+for part in screens, live, shapes, ends, terminals, batch, recordings, names:
     if len(sys.argv) < 4 or sys.argv[3] == part.__name__:
         part()
 sys.exit(failed)
