@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """spoor top in tmux: top.py ROOT BUILD, in a directory with the programs calls, objects and spdk_writer. Prints "ok …" and
-"not ok …". Nothing waits for time: a screen is looked at until it shows what it should, for a minute at most.
+"not ok …". Nothing waits for time: a screen is looked at until it shows what it should, for half a minute at most.
 """
 import glob, json, os, re, shutil, signal, subprocess, sys, time
 
@@ -362,6 +362,15 @@ def recordings():
     say({point["group"] + ":" + point["name"]: point["count"] for point in saved.get("tracepoints", [])} == counts, "top --recording: what is saved is as report --stats -j", repr(saved))
     terminal.type("q")
     terminal.check("top --recording: q leaves the tables on the terminal", r"^\$ ?$")
+    for number in None, signal.SIGTERM:
+        name = "SIGTERM" if number else "Ctrl-C"
+        terminal.run("%s top --recording %s; echo status-$?" % (spoor, file))
+        terminal.wait(r"● the program has ended")
+        if number:
+            os.kill(terminal.child(), number)
+        else:
+            terminal.type("C-c")
+        terminal.check("top --recording: %s ends it, with the tables" % name, r"^threads, \d keys$(?s:.*)^status-0$")
     terminal.run("%s top --recording no-such; echo status-$?" % spoor)
     terminal.check("top --recording: no recording is told", r"^ERROR: (?s:.*)^status-1")
     terminal.close()
