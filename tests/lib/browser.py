@@ -46,9 +46,9 @@ class Browser:
                      f"--window-size={width},{height}", "about:blank"]
         self.log = open(os.path.join(directory, "browser.log"), "wb")
         script = f'exec 3<&{there_in} 4>&{there_out} {there_in}<&- {there_out}>&-; exec "$@"'
-        environment = {**os.environ, "HOME": directory, "XDG_CONFIG_HOME": directory, "XDG_CACHE_HOME": directory, "TMPDIR": directory}
+        environment = {**os.environ, "HOME": directory, "XDG_CONFIG_HOME": directory, "XDG_CACHE_HOME": directory, "TMPDIR": "."}  # a socket's path is short
         self.process = subprocess.Popen(["bash", "-c", script, "browser", *arguments], pass_fds=(there_in, there_out), stdin=subprocess.DEVNULL,
-                                        stdout=self.log, stderr=self.log, start_new_session=True, env=environment)
+                                        stdout=self.log, stderr=self.log, start_new_session=True, env=environment, cwd=directory)
         os.close(there_in)
         os.close(there_out)
         self.input, self.output = here_in, here_out

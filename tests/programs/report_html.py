@@ -403,4 +403,5 @@ def main():
 try:
     main()
 except BrowserError as error:
-    say("the browser goes on", False, error)
+    log = open(os.path.join(directory, "browser.log"), errors="replace").read() if os.path.exists(os.path.join(directory, "browser.log")) else ""
+    say("the browser goes on", False, f"{error}: {log[-1500:]}")

@@ -269,7 +269,7 @@ def ends():
     terminal.check("top: -n ends it", r"^@\[1\]: \d+$(?s:.*)^\$ ?$")
     terminal.run("%s top -e 'nonsense'; echo status-$?" % spoor)
     terminal.check("top: an error of the script is printed as ever", r"^(stdin:.*)?ERROR(?s:.*)^status-1")
-    terminal.run("%s top -c 'sh -c \"echo from the command; sleep 600\"' -e 'begin { @ = 5; } interval:ms:10 { @n = count(); }'" % spoor)
+    terminal.run("%s top -c 'sh -c \"echo from the command; exec sleep 600\"' -e 'begin { @ = 5; } interval:ms:10 { @n = count(); }'" % spoor)
     terminal.check("top: what the command prints is a line, and disturbs nothing", r"^── printed ─+$\s+^from the command$")
     terminal.type("q")
     terminal.wait(r"^\$ ?$")
