@@ -19,7 +19,7 @@ static double draw_bar(struct text *out, double y, const char *label, double val
     chart_number(&number, value);
     chart_text(out, CHART_MARGIN + CHART_LABEL + width + 6, y + 12, "start", "number", text_string(&number),
                20);
-    text_free(&number);
+    chart_part_free(&number, out);
     return y + CHART_ROW;
 }
 
@@ -28,7 +28,6 @@ static double draw_rows(const struct chart_map *map, const struct chart_cell *ce
 {
     uint64_t largest = 0;
     const char *key = chart_key(map, cell->key);
-    struct text label = {0};
     if (*key) {
         chart_text(out, CHART_MARGIN, y + 14, "start", "key", key, 120);
         y += 20;
@@ -36,11 +35,11 @@ static double draw_rows(const struct chart_map *map, const struct chart_cell *ce
     for (uint32_t i = 0; i < cell->count; i++)
         largest = cell->counts[i] > largest ? cell->counts[i] : largest;
     for (uint32_t i = 0; i < cell->count; i++) {
-        text_clear(&label);
+        struct text label = {0};
         histogram_label(&label, map->value, cell->first + i);
         y = draw_bar(out, y, text_string(&label), (double)cell->counts[i], (double)largest);
+        chart_part_free(&label, out);
     }
-    text_free(&label);
     return y;
 }
 
@@ -51,7 +50,7 @@ static double tell_left(double y, size_t left, struct text *out)
         return y;
     text_printf(&text, "and %zu more with smaller values", left);
     chart_text(out, CHART_MARGIN + CHART_LABEL, y + 12, "start", "quiet", text_string(&text), 80);
-    text_free(&text);
+    chart_part_free(&text, out);
     return y + CHART_ROW;
 }
 

@@ -83,6 +83,8 @@ double chart_line(const struct chart_map *map, double y, struct text *out);
  * whichever is anchored. */
 void chart_text(struct text *out, double x, double y, const char *anchor, const char *style, const char *text,
                 size_t letters);
+/* Frees a text that was a part of the picture, which is not whole if memory ran out for it. */
+void chart_part_free(struct text *part, struct text *out);
 /* Writes a number as short as it can be read: 12, 3.4K, 5.67M. */
 void chart_number(struct text *out, double number);
 /* What came to a cell since the printing before. of: a row of the histogram, or UINT32_MAX for the value. */

@@ -62,6 +62,8 @@ static bool number_key(struct printing *printing, const struct map_snapshot *map
     if (map->key && map->key->kind != TYPE_NONE)
         print_key(&printing->printer, map->key, key);
     const char *text = text_string(&printing->key);
+    if (printing->key.failed)
+        return false;
     const void *found = table_find(keys, text);
     *number = found ? (uint32_t)(uintptr_t)found - 1 : (uint32_t)keys->count;
     return found ||

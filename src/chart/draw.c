@@ -5,6 +5,12 @@
 #include "chart/chart.h"
 #include "print/xml.h"
 
+void chart_part_free(struct text *part, struct text *out)
+{
+    out->failed |= part->failed;
+    text_free(part);
+}
+
 void chart_number(struct text *out, double number)
 {
     static const char *const units[] = {"", "K", "M", "G", "T", "P", "E"};
@@ -55,8 +61,7 @@ void chart_text(struct text *out, double x, double y, const char *anchor, const 
         text_add(&part, "…");
     }
     xml_escape(out, text_string(&part));
-    out->failed |= part.failed;
-    text_free(&part);
+    chart_part_free(&part, out);
     if (is_cut) {
         text_add(out, "<title>");
         xml_escape(out, text);
@@ -79,8 +84,10 @@ static double draw_map(const struct chart_map *map, double y, struct text *out)
         text_add(&missing, "its values are no numbers. ");
     if (missing.length)
         chart_text(out, CHART_WIDTH - CHART_MARGIN, y, "end", "quiet", text_string(&missing), 100);
-    text_free(&missing);
+    chart_part_free(&missing, out);
     y += 8;
+    if (!map->print_count) /* there was no memory */
+        return y;
     switch (map->kind) {
     case CHART_SERIES: return chart_line(map, y, out);
     case CHART_NUMBERS:

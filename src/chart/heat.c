@@ -49,7 +49,7 @@ static void draw_cell(const struct grid *grid, size_t column, double y, double v
                 CHART_MARGIN + CHART_LABEL + width * (double)column, y, width > 1.5 ? width - 0.5 : width,
                 CHART_ROW - 1, (unsigned)(246 - 206 * part), (unsigned)(222 - 182 * part),
                 (unsigned)(170 - 70 * part), text_string(&number));
-    text_free(&number);
+    chart_part_free(&number, grid->out);
 }
 
 static double draw_line(const struct grid *grid, const char *label, const double *values, double y)
@@ -65,16 +65,16 @@ static double draw_times(const struct grid *grid, double y)
 {
     const struct chart_print *prints = grid->map->prints;
     const uint64_t first = prints[0].moment, last = prints[grid->map->print_count - 1].moment;
-    struct text text = {0};
-    text_printf(&text, "%zu printings", grid->map->print_count);
-    chart_text(grid->out, CHART_MARGIN + CHART_LABEL, y + 12, "start", "quiet", text_string(&text), 60);
-    text_clear(&text);
+    struct text count = {0}, text = {0};
+    text_printf(&count, "%zu printings", grid->map->print_count);
+    chart_text(grid->out, CHART_MARGIN + CHART_LABEL, y + 12, "start", "quiet", text_string(&count), 60);
+    chart_part_free(&count, grid->out);
     if (last > first && first)
         text_printf(&text, "%.1f s, ", (double)(last - first) / 1e9);
     text_add(&text, "darkest: ");
     chart_number(&text, grid->largest);
     chart_text(grid->out, CHART_WIDTH - CHART_MARGIN, y + 12, "end", "quiet", text_string(&text), 60);
-    text_free(&text);
+    chart_part_free(&text, grid->out);
     return y + CHART_ROW + 4;
 }
 
@@ -140,7 +140,6 @@ static void find_rows(const struct chart_map *map, uint32_t key, uint32_t *first
 static double draw_rows(struct grid *grid, uint32_t key, double y)
 {
     uint32_t first, end;
-    struct text label = {0};
     find_rows(grid->map, key, &first, &end);
     if (first >= end)
         return y;
@@ -154,11 +153,11 @@ static double draw_rows(struct grid *grid, uint32_t key, double y)
     for (uint32_t i = 0; i < count; i++)
         fill(grid, grid->values + i * grid->columns, key, first + i);
     for (uint32_t i = count; i; i--) {
-        text_clear(&label);
+        struct text label = {0};
         histogram_label(&label, grid->map->value, first + i - 1);
         y = draw_line(grid, text_string(&label), grid->values + (i - 1) * grid->columns, y);
+        chart_part_free(&label, grid->out);
     }
-    text_free(&label);
     return draw_times(grid, y);
 }
 
@@ -192,7 +191,7 @@ double chart_heat(const struct chart_map *map, double y, struct text *out)
         struct text text = {0};
         text_printf(&text, "and %zu more keys with less", map->keys.count - shown);
         chart_text(out, CHART_MARGIN + CHART_LABEL, y + 12, "start", "quiet", text_string(&text), 80);
-        text_free(&text);
+        chart_part_free(&text, out);
         y += CHART_ROW;
     }
     free(keys);

@@ -40,7 +40,7 @@ static double draw_series(const struct chart_map *map, const struct chart_cell *
     chart_number(&text, high);
     text_printf(&text, ", over %.1f s", (double)(end - begin) * (double)map->value->step / NSEC_PER_SEC);
     chart_text(out, left - 8, y + 28, "end", "quiet", text_string(&text), 36);
-    text_free(&text);
+    chart_part_free(&text, out);
     text_printf(out, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"#1d1d1b\" stroke-width=\"0.5\"/>\n", left,
                 y + high * scale, room);
     return y + HEIGHT + 14;

@@ -22,12 +22,16 @@ static int draw(void *state, struct session *session)
     struct text text = {0};
     (void)session;
     const int error = chart_draw(&picture->chart, picture->title, &text);
+    if (picture->chart.failed)
+        command_print(stderr,
+                      "ERROR: there was not enough memory: something is missing in the picture '%s'\n",
+                      picture->file.path);
     if (error)
         command_print(stderr, "ERROR: there is not enough memory for the picture '%s'\n", picture->file.path);
     else if (!output_write(&picture->file, NULL, text_string(&text), text.length))
         picture->is_drawn = true;
     text_free(&text);
-    return picture->is_drawn ? 0 : 1;
+    return picture->is_drawn && !picture->chart.failed ? 0 : 1;
 }
 
 int picture_begin(struct options *options, const char *title, struct picture **out)

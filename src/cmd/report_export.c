@@ -118,9 +118,7 @@ int report_export(struct report *report)
     json_lines_close(exporting.lines);
     export_free(&exporting.export);
     free(exporting.filter.tracepoints != options->filter.tracepoints ? exporting.filter.tracepoints : NULL);
-    if (got == -ENOPKG)
-        fputs("ERROR: a page is compressed with zlib: libz.so.1 is not installed\n", stderr);
-    else if (got < 0 && !report->output.error) /* an error of writing is reported when the output is closed */
+    if (got < 0 && !report->output.error) /* an error of writing is reported when the output is closed */
         command_print(stderr, "ERROR: cannot export %s: %s\n", recording_path(report->recording),
                       strerror(-got));
     return got < 0 || report_stop;

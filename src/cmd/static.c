@@ -14,31 +14,23 @@
 
 /* ---- libraries ---- */
 
-/* zlib's, as src/export/html/deflate.h knows it */
-int compress2(unsigned char *to, unsigned long *to_length, const unsigned char *from, unsigned long length,
-              int level);
-
 static const struct function {
     const char *library, *name;
     void *address;
 } functions[] = {
     {"liblzma.so.5", "lzma_stream_buffer_decode", (void *)lzma_stream_buffer_decode},
-    {"libz.so.1", "compress2", (void *)compress2},
 };
 
 void *dlopen(const char *file, int mode)
 {
     (void)mode;
-    for (size_t i = 0; file && i < sizeof functions / sizeof functions[0]; i++)
-        if (!strcmp(file, functions[i].library))
-            return (void *)&functions[i];
-    return NULL;
+    return file && !strcmp(file, functions[0].library) ? (void *)functions : NULL;
 }
 
 void *dlsym(void *library, const char *name)
 {
     const struct function *function = library;
-    return !strcmp(name, function->name) ? function->address : NULL;
+    return library == functions && !strcmp(name, function->name) ? function->address : NULL;
 }
 
 int dlclose(void *library)

@@ -18,6 +18,8 @@ struct collection {
 
 static void push(struct collection *collection, const struct profile_call *call)
 {
+    if (collection->text.failed) /* the name is not whole */
+        collection->error = -ENOMEM;
     if (!collection->error)
         collection->error = profile_push(collection->profile, call);
 }

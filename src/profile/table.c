@@ -22,6 +22,7 @@ static void write_column(struct text *out, uint64_t part, uint64_t whole)
     struct text cell = {0};
     look_percent(&cell, part, whole);
     text_printf(out, "%8s", text_string(&cell));
+    out->failed |= cell.failed;
     text_free(&cell);
 }
 

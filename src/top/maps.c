@@ -369,18 +369,6 @@ static int read_map(struct top_table *table, size_t index, uint64_t *elements)
     return error;
 }
 
-static void set_shares(struct top_table *table)
-{
-    for (int span = 0; span < TOP_SPANS; span++) {
-        double total = 0;
-        for (size_t i = 0; i < table->count; i++)
-            total += table->rows[i]->figures[span][COUNT_TOTAL];
-        for (size_t i = 0; i < table->count; i++)
-            table->rows[i]->figures[span][COUNT_SHARE] =
-                total > 0 ? table->rows[i]->figures[span][COUNT_TOTAL] * 100 / total : 0;
-    }
-}
-
 static int refresh_table(struct top_maps *maps, struct top_table *table, uint64_t now)
 {
     struct map_table *of = behind(table);
@@ -400,7 +388,7 @@ static int refresh_table(struct top_maps *maps, struct top_table *table, uint64_
     const bool has_elements = of->shape != SHAPE_ROWS && of->shape != SHAPE_SERIES;
     table->keys = of->was_cut && has_elements ? elements : table->count;
     if (of->shape == SHAPE_COUNT && !of->is_several)
-        set_shares(table);
+        top_table_shares(table, COUNT_TOTAL, COUNT_SHARE);
     return error;
 }
 

@@ -329,18 +329,6 @@ static void put_count(struct top_recording *top, struct top_table *table, const 
     top_row_push(row, rate);
 }
 
-static void set_shares(struct top_table *table)
-{
-    for (int span = 0; span < TOP_SPANS; span++) {
-        double total = 0;
-        for (size_t i = 0; i < table->count; i++)
-            total += table->rows[i]->figures[span][COUNT_TOTAL];
-        for (size_t i = 0; i < table->count; i++)
-            table->rows[i]->figures[span][COUNT_SHARE] =
-                total > 0 ? table->rows[i]->figures[span][COUNT_TOTAL] * 100 / total : 0;
-    }
-}
-
 static void refresh_tracepoints(struct top_recording *top, uint64_t now)
 {
     struct top_table *table = &top->tables[TABLE_TRACEPOINTS];
@@ -348,7 +336,7 @@ static void refresh_tracepoints(struct top_recording *top, uint64_t now)
     for (uint64_t id = 0; id < MODEL_IDS; id++)
         put_count(top, table, &id, top->spans[TOP_TOTAL].counts[id], top->spans[TOP_LAST].counts[id]);
     top_table_end(table);
-    set_shares(table);
+    top_table_shares(table, COUNT_TOTAL, COUNT_SHARE);
 }
 
 static void refresh_tallies(struct top_recording *top, uint64_t now, int which)
@@ -361,7 +349,7 @@ static void refresh_tallies(struct top_recording *top, uint64_t now, int which)
         put_count(top, table, tallies->entries[i].key, tally->count, tally->last);
     }
     top_table_end(table);
-    set_shares(table);
+    top_table_shares(table, COUNT_TOTAL, COUNT_SHARE);
 }
 
 static void set_step(double *figures, const struct latency *latency)

@@ -156,6 +156,18 @@ bool top_row_is_new(const struct top_row *row)
     return !row->age;
 }
 
+void top_table_shares(struct top_table *table, unsigned of, unsigned share)
+{
+    for (int span = 0; span < TOP_SPANS; span++) {
+        double total = 0;
+        for (size_t i = 0; i < table->count; i++)
+            total += table->rows[i]->figures[span][of];
+        for (size_t i = 0; i < table->count; i++)
+            table->rows[i]->figures[span][share] =
+                total > 0 ? table->rows[i]->figures[span][of] * 100 / total : 0;
+    }
+}
+
 void top_row_push(struct top_row *row, double value)
 {
     memmove(row->history, row->history + 1, sizeof row->history - sizeof *row->history);

@@ -119,6 +119,8 @@ void top_table_free(struct top_table *table);
 
 /* Seconds since the refresh before, for rates; 0: there was none. */
 double top_table_seconds(const struct top_table *table);
+/* Sets, in a column of all rows, which part the row has of the sum of another column, in percent. */
+void top_table_shares(struct top_table *table, unsigned of, unsigned share);
 /* Whether the row is met for the first time. In a table that was read before it had nothing then. */
 bool top_row_is_new(const struct top_row *row);
 void top_row_push(struct top_row *row, double value); /* becomes the newest value of its history */

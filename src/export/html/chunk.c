@@ -194,7 +194,7 @@ static int put_arguments(struct page *page, struct text *out, uint32_t index)
 int page_write_data(struct page *page, struct text *out, const char *name)
 {
     text_printf(out, "<script type=\"application/octet-stream\" class=\"%s\">", name);
-    const int error = deflater_write(&page->deflater, out, &page->bytes);
+    const int error = page_deflate(out, &page->bytes, &page->compressed);
     text_add(out, "</script>\n");
     text_clear(&page->bytes);
     return error;

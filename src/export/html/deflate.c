@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "export/html/deflate.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-
-/* The function is declared by its type here, so that zlib's header is not needed: it has been the same since 1998. */
-int deflater_open(struct deflater *deflater)
-{
-    deflater->library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!deflater->library)
-        return -ENOPKG;
-    *(void **)&deflater->compress = dlsym(deflater->library, "compress2");
-    return deflater->compress ? 0 : -ENOPKG;
-}
+#include <zlib.h>
 
 static void put_base64(struct text *out, const unsigned char *bytes, size_t length)
 {
@@ -33,24 +23,16 @@ static void put_base64(struct text *out, const unsigned char *bytes, size_t leng
     out->length = (size_t)(to - out->bytes);
 }
 
-int deflater_write(struct deflater *deflater, struct text *out, const struct text *bytes)
+int page_deflate(struct text *out, const struct text *bytes, struct text *buffer)
 {
-    enum { LEVEL = 7, SPARE = 64 };
-    /* what zlib's compressBound() says is less */
-    unsigned long length = bytes->length + bytes->length / 256 + SPARE;
-    text_clear(&deflater->buffer);
-    if (bytes->failed || !text_reserve(&deflater->buffer, length))
+    enum { LEVEL = 7 };
+    uLongf length = compressBound(bytes->length);
+    text_clear(buffer);
+    if (bytes->failed || !text_reserve(buffer, length))
         return -ENOMEM;
-    const unsigned char *from = (const unsigned char *)text_string(bytes);
-    if (deflater->compress((unsigned char *)deflater->buffer.bytes, &length, from, bytes->length, LEVEL))
+    if (compress2((Bytef *)buffer->bytes, &length, (const Bytef *)text_string(bytes), bytes->length, LEVEL) !=
+        Z_OK)
         return -ENOMEM;
-    put_base64(out, (const unsigned char *)deflater->buffer.bytes, length);
+    put_base64(out, (const unsigned char *)buffer->bytes, length);
     return out->failed ? -ENOMEM : 0;
-}
-
-void deflater_close(struct deflater *deflater)
-{
-    text_free(&deflater->buffer);
-    if (deflater->library)
-        dlclose(deflater->library);
 }

@@ -27,9 +27,7 @@ static int begin(struct export *export)
     page->first = UINT64_MAX;
     for (size_t i = 0; i < page->model->object_count; i++)
         page->has_ends[i] = recording_has_explicit_ends(page->model, (int16_t)i);
-    int error = deflater_open(&page->deflater);
-    if (!error)
-        error = latency_table_make(&page->latency, page->recording);
+    const int error = latency_table_make(&page->latency, page->recording);
     if (!error)
         put_parts(&export->out, page_head);
     return error;
@@ -138,7 +136,7 @@ static void release(struct export *export)
     sums_free(page);
     page_places_free(page);
     latency_table_free(&page->latency);
-    deflater_close(&page->deflater);
+    text_free(&page->compressed);
     free(page->line_times.values);
     free(page->line_lengths.values);
     text_free(&page->line_bytes);

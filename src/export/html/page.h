@@ -121,9 +121,9 @@ struct chunk {
 struct page {
     const struct recording *recording;
     const struct recording_model *model;
-    struct deflater deflater;
-    struct text bytes;    /* of what is compressed next */
-    uint64_t start, last; /* ns: what times count from; the newest time, since then */
+    struct text compressed; /* the buffer of page_deflate() */
+    struct text bytes;      /* of what is compressed next */
+    uint64_t start, last;   /* ns: what times count from; the newest time, since then */
     uint64_t first;
     bool has_ends[256];
 
