@@ -159,20 +159,22 @@ class Chunk {
         this.times = reader.numbers(count);
         for (let i = 0, time = begun; i < count; i++) this.times[i] = time += this.times[i];
         this.tracepoints = Uint16Array.from(reader.indexes(count));
-        this.threads = Uint16Array.from(reader.indexes(count));        const owners = reader.indexes(count);
-this.objects = Int32Array.from(reader.indexes(count), (value) => value - 1);
+        this.threads = Uint16Array.from(reader.indexes(count));
+        const owners = reader.indexes(count);
+        this.objects = Int32Array.from(reader.indexes(count), (value) => value - 1);
         this.sizeColumn = reader.skip();
         this.lost = new Map();
         const lostCount = reader.number();
         const lost = reader.numbers(2 * lostCount);
         for (let i = 0; i < lostCount; i++) this.lost.set(lost[2 * i], lost[2 * i + 1]);
         this.serials = reader.numbers(objects);
-        this.tracks = reader.indexes(objects);        this.lanes = reader.indexes(objects);
+        this.tracks = reader.indexes(objects);
+        this.lanes = reader.indexes(objects);
         this.owners = Uint16Array.from(owners, (owner, event) => {
             if (owner) return owner - 1;
             return this.objects[event] < 0 ? 0 : tables.tracks[this.tracks[this.objects[event]]].owner;
         });
-this.numbers = reader.numbers(objects);
+        this.numbers = reader.numbers(objects);
         this.ids = reader.column(objects);
         this.ages = reader.numbers(objects);
         this.readRelations(reader);

@@ -139,6 +139,7 @@ async function showSelection() {
     if (!selection) return;
     const ticket = ++shownPanel;
     const found = await inside(selection.from, selection.to, selection.rows);
+    const meetings = makeMeetings(await meetingsOf(selection.from, selection.to, selection.rows));
     if (ticket !== shownPanel) return;
     const seconds = (selection.to - selection.from) / 1e9;
     const named = [...found.events].map((events, index) => [events, index]).filter(([events]) => events).sort((a, b) => b[0] - a[0]);
@@ -148,7 +149,7 @@ async function showSelection() {
         found.steps.map((step) => [typeName(step.type), make('span', {}, swatch(step.before), `${tables.tracepoints[step.before].name} → ${tables.tracepoints[step.after].name}`),
             commas(step.count), micros(step.sum), micros(step.mean), micros(step.p50), micros(step.p90), micros(step.p99), micros(step.most)]));
     showPanel(`${count(found.total, 'event')} in ${micros(selection.to - selection.from)} µs`,
-        [link('Zoom to it', () => goTo(selection.from, selection.to, 0))], ...(found.steps.length ? [steps] : []), events);
+        [link('Zoom to it', () => goTo(selection.from, selection.to, 0))], ...(found.steps.length ? [steps] : []), ...(meetings ? [meetings] : []), events);
     keepAddress();
 }
 

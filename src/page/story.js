@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is asked of the chunks: the story of an object, whom it waited for, what is in a selection.
+// What is asked of the chunks: the story of an object, what is in a selection. Who waited for whom is in waits.js.
 
 const STORY_MAX = 2000;
 
@@ -73,45 +73,6 @@ async function storyOf(serial, begun, ended) {
         }
     });
     return story;
-}
-
-// The steps of objects that one owner has, between two times: calls see(serial, label, tracepoint, from, to).
-async function eachStepOf(owner, from, to, see) {
-    const isOwners = tables.tracks.map((track) => track.owner === owner);
-    for (let i = 0; i < crossing.count; i++) {
-        const begun = crossing.from[i], ended = begun + crossing.length[i], track = crossing.track[i];
-        if (isOwners[track] && begun < to && ended > from)
-            see(crossing.serial[i], () => objectLabel(tables.tracks[track].type, crossing.number[i], crossing.id[i]), crossing.tracepoint[i], begun, ended);
-    }
-    await eachChunk(from, to, (chunk) => {
-        for (let step = 0; step < chunk.stepFrom.length; step++) {
-            const event = chunk.stepFrom[step], object = chunk.objects[event];
-            const begun = chunk.times[event], ended = chunk.times[chunk.stepTo[step]];
-            if (begun < to && ended > from && isOwners[chunk.tracks[object]])
-                see(chunk.serials[object], () => chunkObjectLabel(chunk, object), chunk.tracepoints[event], begun, ended);
-        }
-    });
-}
-
-// Whom an object waited for: of its longest steps, which other objects of its owner were in which steps meanwhile.
-async function waitsOf(story) {
-    const relatives = new Set(story.events.map(({chunk, event}) => (chunk.objects[event] < 0 ? -1 : chunk.serials[chunk.objects[event]])));
-    const longest = story.steps.slice().sort((a, b) => (b.to - b.from) - (a.to - a.from)).slice(0, 3)
-        .filter((step) => step.to - step.from > (story.ended - story.begun) / 20);
-    const waits = [];
-    for (const step of longest) {
-        const others = new Map();
-        await eachStepOf(story.owner, step.from, step.to, (serial, label, tracepoint, from, to) => {
-            if (relatives.has(serial)) return;
-            const key = serial * 65536 + tracepoint;
-            const other = others.get(key) || {serial, label, tracepoint, time: 0};
-            other.time += Math.min(to, step.to) - Math.max(from, step.from);
-            others.set(key, other);
-        });
-        const named = [...others.values()].sort((a, b) => b.time - a.time);
-        waits.push({step, count: named.length, others: named.slice(0, 5).map((other) => ({...other, label: other.label()}))});
-    }
-    return waits;
 }
 
 // ---- a selection ----

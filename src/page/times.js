@@ -31,8 +31,12 @@ function sized(canvas_, width, height) {
 function makeTimes() {
     const box = document.getElementById('times');
     const width = Math.min(1100, Math.max(260, box.clientWidth - 40));
+    delete box.dataset.state;
+    unknownWaits = [];
     const parts = tables.types.map((type, index) => makeType(index, width)).filter(Boolean);
-    box.replaceChildren(...(parts.length ? parts : [make('p', {text: 'No object both begins and goes on in what is shown: there are no steps to measure.'})]));
+    const meetings = make('section', {className: 'type'});
+    box.replaceChildren(...(parts.length ? parts : [make('p', {text: 'No object both begins and goes on in what is shown: there are no steps to measure.'})]), meetings);
+    tellWaits().then(() => tellMeetings(meetings)).then(() => (box.dataset.state = 'ready'));
 }
 
 function makeType(type, width) {
@@ -192,15 +196,60 @@ function drawHeat(canvas_, heat, width, tip) {
 
 // ---- the slowest ----
 
+const waitsKnown = new Map(); // by the serial number of an object: what is said of its waits
+
 function makeSlowest(slowest) {
     const lines_ = slowest.map((slow) => {
         const label = objectLabel(slow.type, slow.number + 1, BigInt(slow.id));
-        const go = link(label, () => {
-            showTab('timeline');
-            goTo(slow.begun, slow.ended);
-            showObject(slow.serial, slow.begun);
-        });
-        return [go, micros(slow.ended - slow.begun), exact(slow.begun)];
+        const cell = make('span', {className: 'waits'});
+        const known = waitsKnown.get(slow.serial);
+        if (known) cell.append(...known);
+        else if (chunksOf(slow) > WAITS_CHUNKS) cell.append('long: its story tells');
+        else unknownWaits.push({slow, cell});
+        return [timelineLink(slow.serial, label, slow.begun, slow.begun, slow.ended), micros(slow.ended - slow.begun), exact(slow.begun), cell];
     });
-    return makeTable('The slowest, each with its story and whom it waited for', ['object', 'µs:', 'from:'], lines_);
+    return makeTable('The slowest, each with its story and whom it waited for', ['object', 'µs:', 'from:', 'its longest step, and who of its owner was in which meanwhile'], lines_);
+}
+
+// An object's story, and the timeline between two times.
+function timelineLink(serial, label, time, from, to) {
+    return link(label, () => {
+        showTab('timeline');
+        goTo(from, to);
+        showObject(serial, time);
+    });
+}
+
+// Says of the slowest objects whom they waited for, one after the other: their chunks are read for it.
+const WAITS_CHUNKS = 8;
+let unknownWaits = [];
+
+function chunksOf(slow) {
+    const [first, end] = chunksBetween(slow.begun, slow.ended);
+    return end - first;
+}
+
+async function tellWaits() {
+    for (const {slow, cell} of unknownWaits.splice(0)) {
+        const story = await storyOf(slow.serial, slow.begun, slow.ended);
+        const [wait] = await waitsOf(story);
+        const {step, others} = wait || {};
+        const told = !wait ? ['no step is long']
+            : [`${tables.tracepoints[step.tracepoint].name} ${micros(step.to - step.from)} µs: `,
+                ...(others.length ? others.slice(0, 3).flatMap((other, i) => [i ? ', ' : '', timelineLink(other.serial, other.label, step.from, step.from, step.to),
+                    ` in ${tables.tracepoints[other.tracepoint].name} ${(100 * other.time / (step.to - step.from)).toFixed(0)} %`]) : ['nobody']),
+                ...(wait.count > 3 ? [`, and ${commas(wait.count - 3)} more`] : [])];
+        waitsKnown.set(slow.serial, told);
+        cell.replaceChildren(...told);
+    }
+}
+
+// Who waited for whom in the whole recording, if it is not too long to be read at once.
+async function tellMeetings(box) {
+    if (tables.events > KEPT_EVENTS) {
+        box.append(make('p', {text: 'Who waited for whom: select a part of the timeline (Shift and drag, or “Select view”).'}));
+        return;
+    }
+    const table = makeMeetings(await meetingsOf(tables.first, tables.last, null));
+    if (table) box.append(table);
 }

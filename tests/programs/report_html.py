@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page of report --html in a browser: report_html.py ROOT SPOOR BROWSER DIRECTORY PICTURES [SPDK]. The directory has the recordings
-small, many, overwritten, empty, damaged, hostile.1, hostile.2 and, if it is named, spdk. Prints "ok …" and "not ok …"."""
+small, many, overwritten, queue.spoor, empty, damaged, hostile.1, hostile.2 and, if it is named, spdk. Prints "ok …" and "not ok …"."""
+import bisect
 import json
 import os
 import re
@@ -280,6 +281,79 @@ def tells_stories(page, name):
     page.key("Escape")
 
 
+def steps_of(name):
+    """Of each owner its steps, from the events: (tracepoint, begin, end, object), ns."""
+    document = json.loads(report("-f", f"{directory}/{name}", "-j").stdout)
+    names = {tracepoint["id"]: tracepoint["name"] for tracepoint in document["tpoints"]}
+    owners, before = {}, {}
+    for entry in document["entries"]:
+        key, time = entry["object"]["id"], int(entry["time_ns"])
+        if key in before:
+            owner, kind, since = before[key]
+            owners.setdefault(owner, []).append((kind, since, time, key))
+        before[key] = (before[key][0] if key in before else entry["owner"], names[entry["tpoint"]], time)
+    return owners
+
+
+def meanwhile(owners, since, until):
+    """Of each two kinds of steps how many others were in the second one, on average, while an object was in the first one."""
+    times, met = {}, {}
+    for steps in owners.values():
+        steps = [(kind, max(begin, since), min(end, until)) for kind, begin, end, _ in steps if begin < until and end > since]
+        changes = {}  # of each kind: when how many more are in it
+        for kind, begin, end in steps:
+            changes.setdefault(kind, []).extend([(begin, 1), (end, -1)])
+        for other, list_ in changes.items():
+            list_.sort()
+            at, sums, many = [since], [0], [0]  # up to a time: how long objects were in it
+            for time, by in list_:
+                sums.append(sums[-1] + many[-1] * (time - at[-1]))
+                at.append(time)
+                many.append(many[-1] + by)
+
+            def up_to(time):
+                i = bisect.bisect_right(at, time) - 1
+                return sums[i] + many[i] * (time - at[i])
+            for kind, begin, end in steps:
+                met[kind, other] = met.get((kind, other), 0) + up_to(end) - up_to(begin) - (end - begin if kind == other else 0)
+        for kind, begin, end in steps:
+            times[kind] = times.get(kind, 0) + end - begin
+    return {key: f"{time / times[key[0]]:.2f}" for key, time in met.items() if time}
+
+
+def tells_who_waited(browser, name):
+    """Who waited for whom: in all of a recording of several chunks, in a part, and for the slowest object."""
+    url, _ = page_of(name)
+    page = Page(browser, url)
+    owners = steps_of(name)
+    say("there are steps from chunk to chunk", page.browser.value("['chunk', 'crossing'].every((name) => document.getElementsByClassName(name).length > (name === 'chunk'))"))
+
+    def shown():
+        return {(row[0], other): value for row in page.until_table("Who waited for whom") for value, other in re.findall(r"([\d.]+) in (\w+)", row[2])}
+    page.browser.value("document.getElementById('tab-times').click()")
+    page.browser.until("document.getElementById('times').dataset.state === 'ready'")
+    wanted = meanwhile(owners, 0, 1 << 63)
+    say("who waited for whom is what the events say", len(wanted) == 4 and shown() == wanted, (wanted, shown()))
+    page.browser.screenshot(f"{pictures}/waits.png")
+    steps = [step for steps in owners.values() for step in steps]
+    kind, begin, end, key = max(steps, key=lambda step: step[2] - step[1])
+    row = page.table("The slowest")[0]
+    others = {step[3] for step in owners["disk0"] if step[3] != key and step[1] < end and step[2] > begin}
+    named = re.findall(r"(q\d+) in", row[3])
+    more = int(re.sub(r"\D", "", row[3].rsplit("and", 1)[1]))
+    say("the slowest object names whom it waited for", row[0] == key and row[3].startswith(f"{kind} {micros((end - begin) / 1000)} µs: ")
+        and len(named) == 3 and set(named) <= others and more + 3 >= len(others), (row, len(others)))
+    start = int(re.sub(r"\D", "", dict(page.table("The recording"))["from"]))
+    first = min(step[1] for step in steps)
+    middle = (first + max(step[2] for step in steps)) // 2
+    page.go(f"s={middle - 200000 - first + start},{middle - first + start}")
+    wanted = meanwhile(owners, middle - 200000, middle)
+    page.browser.until("!document.getElementById('panel').hidden")
+    page.browser.value("document.getElementById('times').replaceChildren()")
+    say("and in a selection", wanted and shown() == wanted, (wanted, shown()))
+    page.is_alone(name)
+
+
 def looks(browser, url):
     """Pictures, dark and narrow ones too; nothing is wider than the page."""
     page = Page(browser, url)
@@ -385,6 +459,7 @@ def main():
         page.is_alone("a recording")
         looks(browser, url)
         sums_up(browser, "many")
+        tells_who_waited(browser, "queue.spoor")
         tells_the_truth(browser)
         is_not_commanded(browser)
         has_lines(browser)

@@ -24,6 +24,7 @@ compile() { # NAME
 }
 compile recording
 compile hostile_names
+compile queue
 
 ./recording small 300 3 20 </dev/null >out || exit 1
 mv "$(head -1 out)" small
@@ -31,6 +32,8 @@ mv "$(head -1 out)" small
 mv "$(head -1 out)" many
 ./recording overwritten 8000 2 0 64 </dev/null >out || exit 1
 mv "$(head -1 out)" overwritten
+./queue 1500 10 >out || exit 1
+mv "$(head -1 out)" queue.spoor
 ./recording empty 0 0 0 </dev/null >out || exit 1
 mv "$(head -1 out)" empty
 cp small damaged
