@@ -79,7 +79,8 @@ static void write_type(struct pprof *pprof, unsigned field, const char *type, co
     proto_close(&pprof->out, opened);
 }
 
-/* Writes the stacks; a location has the number of its frame and 1, and the innermost one comes first. */
+/* Writes the stacks; a location has the number of its frame and 1, and the innermost one comes first. Samples of what
+ * runs have the CPU time that they stand for as a second value, as Go's own profiles have it. */
 static void write_samples(struct pprof *pprof)
 {
     const struct profile *profile = pprof->profile;
@@ -91,6 +92,8 @@ static void write_samples(struct pprof *pprof)
         for (uint32_t k = stack->count; k; k--)
             proto_number(&pprof->out, SAMPLE_LOCATION, profile->path[stack->first + k - 1] + 1u);
         proto_number(&pprof->out, SAMPLE_VALUE, stack->weight);
+        if (profile->period)
+            proto_number(&pprof->out, SAMPLE_VALUE, stack->weight * profile->period);
         proto_close(&pprof->out, opened);
     }
 }
@@ -179,6 +182,8 @@ static int write_pprof(const struct profile *profile, const struct profile_look 
     (void)look;
     string(&pprof, "");
     write_type(&pprof, PROFILE_SAMPLE_TYPE, type, unit);
+    if (profile->period)
+        write_type(&pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
     write_samples(&pprof);
     write_locations(&pprof);
     write_functions(&pprof);

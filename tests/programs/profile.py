@@ -157,9 +157,12 @@ def check_pprof(path, stacks):
         locations[one[1][0]] = functions[grouped(one[4][0])[1][0]]
     seen = collections.Counter()
     for sample in map(grouped, profile[2]):
-        seen[tuple(is_folded(locations[number]) for number in reversed(sample[1]))] += sum(sample[2])
-    if strings[0] or len(profile[1]) != 1:
-        fail("the first string is empty, and there is one type of samples")
+        seen[tuple(is_folded(locations[number]) for number in reversed(sample[1]))] += sample[2][0]
+        if sample[2][1:] != [sample[2][0] * period for period in profile[12]]:
+            fail(f"{sample[2]}: samples, and the CPU time that they stand for")
+    types = [strings[grouped(one)[1][0]] for one in profile[1]]
+    if strings[0] or types != [types[0]] + ["cpu"] * len(profile[12]):
+        fail(f"the first string is empty, samples are counted, or are CPU time if there is a period: {types}")
     compare(seen, stacks)
 
 
