@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,8 +17,7 @@
 #include "kernel/syscalls.h"
 
 enum {
-    RING_BYTES = 512 << 10, /* size of each CPU's ring, enough for some thousand records */
-    RECORD_MAX = 8192,      /* a path has 4096 bytes at most */
+    RECORD_MAX = 8192, /* a path has 4096 bytes at most */
     CPUS_MAX = 8192,
 };
 
@@ -34,13 +34,14 @@ struct fork {
 
 struct mappings {
     struct ring_of_cpu *rings;
-    size_t count;
+    size_t count, bytes; /* of a ring */
+    int epoll;           /* of all rings; -1: nobody wants to be woken */
     struct fork *forks;
     size_t fork_count, fork_room;
     _Alignas(8) uint8_t record[RECORD_MAX + 1];
 };
 
-static int ring_open_on(struct ring_of_cpu *ring, int cpu)
+static int ring_open_on(struct mappings *mappings, struct ring_of_cpu *ring, int cpu)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct perf_event_attr attributes = {
@@ -54,11 +55,13 @@ static int ring_open_on(struct ring_of_cpu *ring, int cpu)
         .task = 1,
         .use_clockid = 1,
         .clockid = CLOCK_BOOTTIME,
+        .watermark = mappings->epoll >= 0, /* each record wakes */
+        .wakeup_watermark = mappings->epoll >= 0,
     };
     ring->fd = syscall_perf_event_open(&attributes, -1, cpu);
     if (ring->fd < 0)
         return ring->fd;
-    void *at = mmap(NULL, page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    void *at = mmap(NULL, page + mappings->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
     if (at == MAP_FAILED) {
         int error = -errno;
         close(ring->fd);
@@ -66,10 +69,17 @@ static int ring_open_on(struct ring_of_cpu *ring, int cpu)
     }
     ring->control = at;
     ring->data = (const uint8_t *)at + page;
+    if (mappings->epoll >= 0)
+        epoll_ctl(mappings->epoll, EPOLL_CTL_ADD, ring->fd, &(struct epoll_event){.events = EPOLLIN});
     return 0;
 }
 
-int mappings_open(struct mappings **out)
+int mappings_descriptor(const struct mappings *mappings)
+{
+    return mappings->epoll;
+}
+
+int mappings_open(struct mappings **out, size_t bytes, bool wakes)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     struct mappings *mappings = calloc(1, sizeof *mappings);
@@ -78,9 +88,11 @@ int mappings_open(struct mappings **out)
         free(mappings);
         return -ENOMEM;
     }
+    mappings->bytes = bytes;
+    mappings->epoll = wakes ? epoll_create1(EPOLL_CLOEXEC) : -1;
     int error = 0;
     for (int cpu = 0; cpu < cpus && !error; cpu++) {
-        error = ring_open_on(&mappings->rings[mappings->count], cpu);
+        error = ring_open_on(mappings, &mappings->rings[mappings->count], cpu);
         if (!error)
             mappings->count++;
         else if (error == -ENODEV || error == -ENXIO) /* the CPU is offline */
@@ -99,17 +111,20 @@ void mappings_close(struct mappings *mappings)
     if (!mappings)
         return;
     for (size_t i = 0; i < mappings->count; i++) {
-        munmap(mappings->rings[i].control, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES);
+        munmap(mappings->rings[i].control, (size_t)sysconf(_SC_PAGESIZE) + mappings->bytes);
         close(mappings->rings[i].fd);
     }
+    if (mappings->epoll >= 0)
+        close(mappings->epoll);
     free(mappings->rings);
     free(mappings->forks);
     free(mappings);
 }
 
-static void copy_out(const struct ring_of_cpu *ring, uint64_t at, uint8_t *bytes, size_t size)
+static void copy_out(const struct mappings *mappings, const struct ring_of_cpu *ring, uint64_t at,
+                     uint8_t *bytes, size_t size)
 {
-    size_t from = at % RING_BYTES, first = RING_BYTES - from < size ? RING_BYTES - from : size;
+    size_t from = at % mappings->bytes, first = mappings->bytes - from < size ? mappings->bytes - from : size;
     memcpy(bytes, ring->data + from, first);
     memcpy(bytes + first, ring->data, size - first);
 }
@@ -183,13 +198,13 @@ uint64_t mappings_consume(struct mappings *mappings, mapping_visitor *visit, voi
                  at = ring->control->data_tail;
         while (at < head) {
             struct perf_event_header header;
-            copy_out(ring, at, (uint8_t *)&header, sizeof header);
+            copy_out(mappings, ring, at, (uint8_t *)&header, sizeof header);
             if (header.size < sizeof header || header.size > head - at) {
                 at = head; /* cannot happen */
                 break;
             }
             size_t size = header.size < RECORD_MAX ? header.size : 0;
-            copy_out(ring, at, mappings->record, size);
+            copy_out(mappings, ring, at, mappings->record, size);
             mappings->record[size] = 0;
             if (size && header.type == PERF_RECORD_MMAP2)
                 take_mapping(mappings->record, size, visit, state);

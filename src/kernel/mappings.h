@@ -5,6 +5,7 @@
 #define SPOOR_KERNEL_MAPPINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,7 +21,11 @@ struct mapping_event {
 typedef void mapping_visitor(void *state, const struct mapping_event *event);
 
 /* -EACCES, -EPERM: not allowed; -ENOSYS and others: this kernel has no such events. */
-int mappings_open(struct mappings **out);
+/* bytes: how long the ring of each CPU is, a power of two of pages; a record has some 100. wakes: mappings_descriptor() is
+ * wanted. */
+int mappings_open(struct mappings **out, size_t bytes, bool wakes);
+/* A descriptor that becomes readable when anything has come. */
+int mappings_descriptor(const struct mappings *mappings);
 /* Everything that has come; what is forked comes after what was mapped. Returns how many were lost. */
 uint64_t mappings_consume(struct mappings *mappings, mapping_visitor *visit, void *state);
 void mappings_close(struct mappings *mappings);

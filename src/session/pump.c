@@ -20,6 +20,7 @@
 
 enum {
     PAUSE_NS = 2000000,
+    MAPPINGS_BYTES = 512 << 10, /* of each CPU, for some thousand records */
     WAITING_MIN = 64 << 10,
     WAITING_KEPT = 1 << 20, /* a larger buffer is made small when its records were handled */
     /* then the rings fill up, and count what is lost. All of this is still printed at the end */
@@ -140,7 +141,7 @@ int pump_start(struct session *session, struct processes *processes)
     pump->processes = processes;
     pthread_mutex_init(&pump->lock, NULL);
     pthread_cond_init(&pump->changed, NULL);
-    if (processes && !mappings_open(&pump->mappings))
+    if (processes && !mappings_open(&pump->mappings, MAPPINGS_BYTES, false))
         processes_follow_events(processes);
     session->pump = pump;
     return 0;

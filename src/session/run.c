@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/privilege.h"
 #include "session/state.h"
@@ -10,6 +11,7 @@
 enum {
     WAIT_SHORTEST_MS = 1, /* between looks at the rings: doubles while nothing comes */
     WAIT_MAX_MS = 20,
+    GATHER_NS = 200000,
 };
 
 /* ---- the beginning ---- */
@@ -155,15 +157,18 @@ static int begin(struct session *session)
 /* Sleeps until something may have happened. True: the trace is over. */
 static bool wait_for_events(struct session *session, int wait_ms)
 {
-    enum { SIGNALS, RINGS, PROCESS, CHILD, COUNT };
+    enum { SIGNALS, RINGS, MAPPINGS, PROCESS, CHILD, COUNT };
     struct pollfd descriptors[COUNT] = {
         [SIGNALS] = {interrupt_descriptor(session), POLLIN, 0},
         [RINGS] = {session->host->operations->descriptor(session->host), POLLIN, 0},
+        [MAPPINGS] = {unwind_descriptor(session), POLLIN, 0},
         [PROCESS] = {-1, POLLIN, 0},
         [CHILD] = {-1, POLLIN, 0},
     };
     target_descriptors(session, &descriptors[PROCESS].fd, &descriptors[CHILD].fd);
     poll(descriptors, COUNT, wait_ms);
+    if (descriptors[MAPPINGS].revents) /* a program that starts maps several files within this time */
+        nanosleep(&(struct timespec){.tv_nsec = GATHER_NS}, NULL);
     if (descriptors[SIGNALS].revents && session_interrupted(session))
         return true;
     return descriptors[PROCESS].revents || descriptors[CHILD].revents || target_has_ended(session);

@@ -231,7 +231,9 @@ void live_replay_close(struct session *session);
 const struct unwind_offsets *unwind_find_offsets(struct session *session);
 /* To be called before probes are attached. 0 or -errno. */
 int unwind_begin(struct session *session);
-/* Makes the tables that programs have asked for. */
+/* A descriptor that becomes readable when processes have mapped code; -1: there is none. */
+int unwind_descriptor(const struct session *session);
+/* Makes the tables that programs have asked for, and those of new processes. */
 void unwind_look(struct session *session);
 void unwind_close(struct session *session);
 

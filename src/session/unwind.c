@@ -4,7 +4,7 @@
  * Before anything is attached, rows are made for the files that are known to matter: those that the processes of -p have
  * mapped, those that the command of -c is linked with, programs that have probes, and files that processes of these
  * programs have mapped. A BPF program that meets another file requests it, and its rows are there from the next iteration
- * of the loop on. The rows of a file stay, for every process that maps it. When the tables are full, further files get no
+ * of the loop on; so it does for a process whose mappings are not known (unwind_follow.c). The rows of a file stay, for every process that maps it. When the tables are full, further files get no
  * rows, and a warning says so once. */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #include "base/open_foreign.h"
 #include "bpf/unwind.h"
-#include "session/state.h"
+#include "session/unwind.h"
 #include "sym/dwarf/cfi.h"
 #include "sym/process/library.h"
 #include "sym/process/mapped_file.h"
@@ -25,7 +25,7 @@
 #include "sym/process/proc.h"
 
 enum {
-    PAUSE_NS = 200000000, /* between two looks at one process */
+    PAUSE_NS = 200000000, /* between two looks at one process, and between two at all that are in the table */
     DEVICE_MINOR_BITS = 20,
 };
 
@@ -33,15 +33,6 @@ struct look { /* a process whose mappings were read lately */
     struct look *next;
     struct unwind_key key;
     uint64_t until; /* they are not read again before this time: ns of the host's clock */
-};
-
-struct unwind {
-    void *chunks[UNWIND_CHUNKS];
-    uint32_t chunk_count, filled; /* filled: rows in the last chunk */
-    struct table files;           /* those whose rows were made, by key */
-    struct look *looks;
-    uint64_t requests; /* the count in the control page when it was read last */
-    bool is_full;
 };
 
 static int update(struct session *session, uint32_t map, const void *key, const void *value)
@@ -119,7 +110,7 @@ static void add_file(struct session *session, struct unwind_key key, int fd, con
     }
 }
 
-static struct unwind_key key_of(uint64_t device, uint64_t inode)
+struct unwind_key unwind_key_of(uint64_t device, uint64_t inode)
 {
     return (struct unwind_key){
         .inode = inode, .device = (uint32_t)((device >> 32) << DEVICE_MINOR_BITS | (device & 0xfffff))};
@@ -132,7 +123,8 @@ static int add_path(void *state, const char *path)
     if (fd < 0)
         return 0;
     if (!fstat(fd, &found))
-        add_file(state, key_of((uint64_t)major(found.st_dev) << 32 | minor(found.st_dev), found.st_ino), fd,
+        add_file(state,
+                 unwind_key_of((uint64_t)major(found.st_dev) << 32 | minor(found.st_dev), found.st_ino), fd,
                  path);
     close(fd);
     return 0;
@@ -148,7 +140,7 @@ static void add_program(struct session *session, const char *path)
 
 /* Adds the file of a mapping. It is opened through /proc/PID/map_files, where it is found even without a name; where that is
  * not permitted, by its name. */
-static void add_mapping(struct session *session, pid_t pid, const struct proc_mapping *mapping,
+void unwind_add_mapping(struct session *session, pid_t pid, const struct proc_mapping *mapping,
                         struct unwind_key key)
 {
     char mapped[96];
@@ -187,8 +179,8 @@ static int add_process(struct session *session, pid_t pid, const struct proc_map
         const struct proc_mapping *mapping = &maps->items[i];
         if (!is_code(mapping))
             continue;
-        struct unwind_key file = key_of(mapping->device, mapping->inode);
-        add_mapping(session, pid, mapping, file);
+        struct unwind_key file = unwind_key_of(mapping->device, mapping->inode);
+        unwind_add_mapping(session, pid, mapping, file);
         if (count == UNWIND_MAPPINGS)
             continue;
         process.starts[count] = mapping->start;
@@ -213,24 +205,27 @@ static int drop_if_gone(void *state, const uint8_t *key, const uint8_t *value)
     return 0;
 }
 
-static void look_at(struct session *session, pid_t pid)
+bool unwind_look_at(struct session *session, pid_t pid)
 {
     struct proc_maps maps;
     if (proc_maps_read(pid, &maps))
-        return;
-    if (add_process(session, pid, &maps) == -E2BIG) {
+        return false;
+    const uint64_t now = session->host->operations->clock(session->host);
+    if (add_process(session, pid, &maps) == -E2BIG && now >= session->unwind->drop_next) {
+        session->unwind->drop_next = now + PAUSE_NS;
         session->host->operations->map_each(session->host, session->image.unwind_processes, drop_if_gone,
                                             session);
         add_process(session, pid, &maps);
     }
     proc_maps_free(&maps);
+    return true;
 }
 
 /* ---- the beginning ---- */
 
 static bool is_probed(const struct session *session, const struct proc_mapping *mapping)
 {
-    struct unwind_key key = key_of(mapping->device, mapping->inode);
+    struct unwind_key key = unwind_key_of(mapping->device, mapping->inode);
     return is_code(mapping) && table_get(&session->unwind->files, &key, sizeof key);
 }
 
@@ -268,7 +263,7 @@ int unwind_begin(struct session *session)
         return -ENOMEM;
     bool any = false;
     for (size_t i = 0; i < options->pid_count; i++)
-        look_at(session, options->pids[i]);
+        unwind_look_at(session, options->pids[i]);
     for (size_t i = 0; i < session->units.count && !options->pid_count; i++)
         if (session->units.items[i].variant->context.program_path) {
             add_path(session, session->units.items[i].variant->context.program_path);
@@ -281,6 +276,7 @@ int unwind_begin(struct session *session)
             needed_each(session->units.items[i].variant->context.program_path, add_path, session);
     if (options->command)
         add_command(session);
+    unwind_follow(session);
     return 0;
 }
 
@@ -312,7 +308,7 @@ static void grant_file(struct session *session, const struct unwind_key *key,
     if (!proc_maps_read((pid_t)request->pid, &maps)) {
         mapping = proc_maps_find(&maps, request->address);
         if (mapping && is_requested(mapping, key))
-            add_mapping(session, (pid_t)request->pid, mapping, *key);
+            unwind_add_mapping(session, (pid_t)request->pid, mapping, *key);
         proc_maps_free(&maps);
     }
     if (!mapping)
@@ -337,7 +333,7 @@ static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
     for (const struct look *look = session->unwind->looks; look; look = look->next)
         if (!memcmp(&look->key, &key, sizeof key))
             return 0;
-    look_at(session, (pid_t)key.inode);
+    unwind_look_at(session, (pid_t)key.inode);
     struct look *look = malloc(sizeof *look);
     if (!look)
         return 0; /* there is no memory to remember it */
@@ -364,6 +360,7 @@ static void end_pauses(struct session *session, uint64_t now)
 
 void unwind_look(struct session *session)
 {
+    unwind_follow_look(session);
     if (!session->unwind && session->image.unwinds) /* the first program that needs it came meanwhile */
         unwind_begin(session);
     const struct image_control *control =
@@ -394,6 +391,7 @@ void unwind_close(struct session *session)
         free(unwind->looks);
         unwind->looks = next;
     }
+    mappings_close(unwind->mappings);
     table_free(&unwind->files);
     free(unwind);
     session->unwind = NULL;

@@ -112,7 +112,11 @@ check "what a command starts is measured" sh -c "'$spoor' profile -c 'sh -c \"./
 check "--alone: it is not" sh -c "! '$spoor' profile --alone -c 'sh -c \"./profiled burn 0.3; true\"' -f folded | grep -q burn_long"
 check "-U" sh -c "'$spoor' profile -U -c './profiled burn 0.3' -f folded | grep burn_long | grep -vq '_\[k\]'"
 
-# A thread that waits but once has its whole stack only by frame pointers: where its code is is not known that early.
+# Processes that end soon: where their code is is known when they have mapped it, not first when it was asked for.
+check "processes that end soon" sh -c "'$spoor' profile -F 499 -c 'bash -c \"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do python3 -c \\\"sum(i*i for i in range(600000))\\\"; done\"' -f folded >soon.folded"
+check "processes that end soon: most stacks are whole" is share soon.folded '[no unwind information]' 0 0.4
+
+# A thread that waits at once has its whole stack only by frame pointers.
 ${CC:-gcc} -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -o waiting "$root/tests/programs/profile.c" -lpthread || exit 1
 check "off the CPU" sh -c "'$spoor' profile --off-cpu --frame-pointers -c './waiting wait 0.4' -f folded >off.folded"
 check "off the CPU: how long, and where" is weight off.folded wait_here 400000000 900000000

@@ -217,7 +217,7 @@ static void what_the_kernel_tells(void **state)
     (void)state;
     struct mappings *mappings;
     struct heard heard = {0};
-    if (mappings_open(&mappings))
+    if (mappings_open(&mappings, 512 << 10, false))
         skip();
     heard.child = fork();
     if (!heard.child) {
