@@ -225,6 +225,7 @@ void output_release_behind(struct session *session, void (*print)(struct session
     print(session);
     session_flush(session);
     text_append(&session->out, text_string(&held), held.length);
+    session->out.failed |= held.failed;
     text_free(&held);
     text_free(&session->output->event_ends);
     session->output->event_ends = ends;
