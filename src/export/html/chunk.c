@@ -13,7 +13,7 @@
  *                             for each argument. Of a string it is 0 (a null pointer) or 1 + 2 × its bytes + (1 if it
  *                             was cut), and behind the column come the bytes of all strings. 0 ends them
  *
- * Objects are numbered within the chunk, in the order of their first event or relation. A step, from an event of an
+ * Objects are numbered within the chunk, in the order in which they began: what is known of them is short then. A step, from an event of an
  * object to its next, is in the chunk that has both; one that goes on from a chunk into another is in a part of its own,
  * "crossing", which is read before anything is drawn. */
 #include "export/html/page.h"
@@ -200,15 +200,60 @@ int page_write_data(struct page *page, struct text *out, const char *name)
     return error;
 }
 
+struct place_of_object {
+    uint64_t serial, local;
+};
+
+static int by_serial(const void *a, const void *b)
+{
+    const struct place_of_object *left = a, *right = b;
+    return (left->serial > right->serial) - (left->serial < right->serial);
+}
+
+/* Numbers the objects anew, by their serial numbers. */
+static int sort_objects(struct chunk *chunk)
+{
+    struct numbers *const columns[] = {&chunk->serials, &chunk->tracks, &chunk->lanes,
+                                       &chunk->numbers, &chunk->ids,    &chunk->begins};
+    const size_t count = chunk->serials.count;
+    struct place_of_object *places = malloc((count + 1) * sizeof *places);
+    uint64_t *values = malloc((count + 1) * sizeof *values);
+    if (!places || !values) {
+        free(places);
+        free(values);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct place_of_object){chunk->serials.values[i], i};
+    qsort(places, count, sizeof *places, by_serial);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        memcpy(values, columns[i]->values, count * sizeof *values);
+        for (size_t j = 0; j < count; j++)
+            columns[i]->values[j] = values[places[j].local];
+    }
+    for (size_t i = 0; i < count; i++)
+        values[places[i].local] = i;
+    for (size_t i = 0; i < chunk->objects.count; i++)
+        if (chunk->objects.values[i])
+            chunk->objects.values[i] = values[chunk->objects.values[i] - 1] + 1;
+    for (size_t i = 0; i < chunk->related.count; i++)
+        chunk->related.values[i] = values[chunk->related.values[i] - 1] + 1;
+    free(places);
+    free(values);
+    return 0;
+}
+
 int chunk_write(struct page *page, struct text *out)
 {
     struct chunk *chunk = &page->chunk;
     struct text *bytes = &page->bytes;
     const size_t events = chunk->times.count, objects = chunk->serials.count;
     struct numbers *columns[14];
-    int error = 0;
     if (!events)
         return 0;
+    int error = sort_objects(chunk);
+    if (error)
+        return error;
     if (!numbers_add(&page->chunks, events) || !numbers_add(&page->chunks, chunk->begun) ||
         !numbers_add(&page->chunks, chunk->ended))
         return -ENOMEM;
