@@ -162,8 +162,23 @@ static char *next_pattern(struct arena *arena, const char **rest)
     return arena_copy(arena, patterns, (size_t)(at - patterns));
 }
 
+/* Returns what is said to somebody who attaches to a probe that is not there; NULL: nothing. */
+static const char *hint_of(struct probe_environment *environment, const struct attach_point *point)
+{
+    struct diagnostics said = {.arena = environment->arena}, *loud = environment->diagnostics;
+    size_t count = 0;
+    while (probe_kinds[count])
+        count++;
+    environment->diagnostics = &said;
+    probe_expand(environment, probe_kinds, point,
+                 arena_array(environment->arena, count, sizeof(struct probe_sites)));
+    environment->diagnostics = loud;
+    return said.count ? said.items[0].hint : NULL;
+}
+
 static int list_pattern(struct probe_environment *environment, const char *pattern, bool verbose)
 {
+    const size_t errors = environment->diagnostics->errors; /* of the patterns before */
     size_t count = 0;
     if (names_types(pattern))
         return list_types(environment, pattern, verbose);
@@ -171,15 +186,20 @@ static int list_pattern(struct probe_environment *environment, const char *patte
     if (!point)
         return -EINVAL;
     int error = probe_list(environment, probe_kinds, point, verbose, print_probe, &count);
-    if (error && error != -EPIPE && !environment->diagnostics->errors)
+    if (error && error != -EPIPE && environment->diagnostics->errors == errors)
         diagnose_error(environment->diagnostics, (struct span){0}, "cannot list '%s': %s", pattern,
                        strerror(-error));
-    if (error || count || environment->diagnostics->errors)
+    if (error || count || environment->diagnostics->errors != errors)
         return error;
     diagnose_error(environment->diagnostics, (struct span){0}, "no probe matches '%s'", pattern);
     if (strchr(pattern, '/') && !strchr(pattern, ':'))
         diagnose_hint(environment->diagnostics,
                       "it looks like the name of a file, and there is no such file");
+    else if (point->piece_count > 1 && !glob_has_wildcard(pattern)) {
+        const char *hint = hint_of(environment, point);
+        if (hint)
+            diagnose_hint(environment->diagnostics, "%s", hint);
+    }
     return -ENOENT;
 }
 
