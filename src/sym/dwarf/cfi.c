@@ -22,6 +22,7 @@ enum {
     REGISTER_SP = 7,
     REGISTER_RETURN = 16,
     REMEMBERED_MAX = 16,
+    ENTRY_BYTES = 64,  /* of a program's entry at most: what it calls returns to within them */
     STEPS_A_BYTE = 64, /* the program of a common entry runs for each function that names it */
     SECTION_MAX = 256 << 20,
 };
@@ -504,14 +505,39 @@ static int read_named(struct elf_file *file, const char *name, bool is_debug, st
     return reader->error;
 }
 
+/* Makes the entry of a program, of whose code nothing is known, a place that has no caller: that of the dynamic linker is
+ * such code, and calls all that runs before the program. */
+static void end_at_entry(struct elf_file *file, struct reader *reader)
+{
+    const uint64_t entry = elf_file_entry(file);
+    const struct found *before = NULL;
+    bool is_alone = true; /* nothing else begins in what follows it */
+    if (!entry)
+        return;
+    for (size_t i = 0; i < reader->count; i++) {
+        const struct found *found = &reader->items[i];
+        if (found->address <= entry)
+            before = !before || compare(before, found) < 0 ? found : before;
+        else
+            is_alone &= found->address >= entry + ENTRY_BYTES;
+    }
+    if (before && before->rule != CFI_UNKNOWN)
+        return;
+    add(reader, entry, CFI_END, false);
+    if (is_alone)
+        add(reader, entry + ENTRY_BYTES, CFI_UNKNOWN, true);
+}
+
 static int parse(struct elf_file *file, struct cfi_rows *out)
 {
     struct reader reader = {0};
     int error = read_named(file, ".eh_frame", false, &reader);
     if (!error || error == -ENOENT)
         error = read_named(file, ".debug_frame", true, &reader);
+    if (reader.count)
+        end_at_entry(file, &reader);
     if (!error || error == -ENOENT)
-        error = make_rows(file, &reader, out);
+        error = reader.error ? reader.error : make_rows(file, &reader, out);
     free(reader.items);
     return error;
 }

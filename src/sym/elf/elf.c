@@ -209,6 +209,7 @@ static int elf_start(struct elf_file *file)
     case EM_AARCH64: file->machine = MACHINE_AARCH64; break;
     default: file->machine = MACHINE_OTHER;
     }
+    file->entry = file->header.e_entry;
     file->kind = ELF_OTHER;
     if (file->header.e_type == ET_EXEC)
         file->kind = ELF_EXECUTABLE;
@@ -321,6 +322,11 @@ void elf_file_close(struct elf_file *file)
 enum elf_kind elf_file_kind(const struct elf_file *file)
 {
     return file->kind;
+}
+
+uint64_t elf_file_entry(const struct elf_file *file)
+{
+    return file->entry;
 }
 
 enum machine elf_file_machine(const struct elf_file *file)

@@ -59,6 +59,8 @@ enum elf_kind {
       when it names an interpreter or DF_1_PIE */
 enum elf_kind elf_file_kind(const struct elf_file *file);
 enum machine elf_file_machine(const struct elf_file *file);
+/* Returns the address at which a program begins. 0: it has none. */
+uint64_t elf_file_entry(const struct elf_file *file);
 /* Returns the bytes of the build id, or NULL if there is none. */
 const uint8_t *elf_file_build_id(const struct elf_file *file, size_t *size);
 

@@ -32,6 +32,7 @@ struct elf_file {
     uint64_t section_names_size;
     uint8_t build_id[64];
     size_t build_id_size;
+    uint64_t entry;
     enum machine machine;
     enum elf_kind kind;
     struct elf_symbols symbols;

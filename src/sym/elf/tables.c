@@ -29,6 +29,7 @@ int elf_put_tables(struct elf_file *file, struct text *out)
 {
     wire_put(out, file->machine);
     wire_put(out, file->kind);
+    wire_put(out, file->entry);
     wire_put_bytes(out, file->build_id, file->build_id_size);
     wire_put_bytes(out, file->segments, file->segment_count * sizeof *file->segments);
     wire_put_bytes(out, file->sections, file->section_count * sizeof *file->sections);
@@ -80,6 +81,7 @@ int elf_take_tables(struct elf_file *file, struct cursor *in)
     size_t segments, sections, names;
     file->machine = (enum machine)wire_take_within(in, MACHINE_AARCH64);
     file->kind = (enum elf_kind)wire_take_within(in, ELF_OTHER);
+    file->entry = wire_take(in);
     const void *id = wire_take_bytes(in, &file->build_id_size);
     const void *segment = wire_take_array(in, sizeof *file->segments, &segments);
     const void *section = wire_take_array(in, sizeof *file->sections, &sections);
