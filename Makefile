@@ -285,10 +285,11 @@ fuzz: setup
 		$(FUZZERS:%=build-fuzz/fuzz/%)
 	@for fuzzer in $(FUZZERS); do tests/fuzz/run build-fuzz/fuzz/$$fuzzer $(FUZZ_SECONDS) || exit 1; done
 
+$(BUILD)/fuzz/lsp: $(patsubst %,$(BUILD)/obj/cmd/lsp_%.o,documents text wire)
 $(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c $(BUILD)/libtracer.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
-	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $< $(BUILD)/libtracer.a $(LDLIBS)
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $< $(filter %.o,$^) $(BUILD)/libtracer.a $(LDLIBS)
 
 # What clang and clang-tidy say of each file that is shipped, and clang alone of tests, examples and benchmarks, once per
 # change; see .clang-tidy. What needs the kernel's headers or LTTng's is not there.

@@ -60,8 +60,10 @@ struct lsp_position lsp_position(const char *text, size_t length, size_t offset,
         position.line++;
     }
     const size_t end = line_end(text, length, at);
-    while (at < end && at < offset) {
+    while (at < end) {
         at += character(text + at, end - at, is_utf8, &units);
+        if (at > offset)
+            break;
         position.character += units;
     }
     return position;
