@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/diagnostic.h"
 #include "cmd/command.h"
 #include "base/number.h"
@@ -227,6 +228,15 @@ static const struct option_row rows[] = {
     {0, "svg", "FILE",
      "draw the maps that are printed: bars, or heat maps over time if they are printed several times",
      OPTION_STORES(TEXT, struct options, picture), .completes = COMPLETE_FILES},
+    {0, "openmetrics", "FILE",
+     "keep the maps as metrics in a file, for the node exporter's textfile collector (FILE.prom)",
+     OPTION_STORES(TEXT, struct options, metrics), .completes = COMPLETE_FILES},
+    {0, "openmetrics-period", "TIME", "with --openmetrics: between two writings of the file (15s)",
+     OPTION_STORES(DURATION, struct options, metrics_period), .min = NSEC_PER_SEC / 10,
+     .max = 86400 * (uint64_t)NSEC_PER_SEC, .takes = "a time from 100ms to 1d"},
+    {0, "openmetrics-series", "N", "with --openmetrics: at most so many series, all maps together (10000)",
+     OPTION_STORES(NUMBER, struct options, metrics_series), .min = 1, .max = 1000000,
+     .takes = "a number of series, at most 1000000"},
     {'f', NULL, "text|json|FILE", "format of the output; or a recording, for trace probes",
      OPTION_SETS(choose_format), .completes = COMPLETE_FILES},
     {0, "format", "text|json", "format of the output", SESSION(CHOICE, is_json)},
@@ -300,6 +310,8 @@ static const struct option_row rows[] = {
 
 static const struct option_rule rules[] = {
     {"--keep", OPTION_NEEDS, "--rotate-size", NULL},
+    {"--openmetrics-period", OPTION_NEEDS, "--openmetrics", NULL},
+    {"--openmetrics-series", OPTION_NEEDS, "--openmetrics", NULL},
 };
 
 /* Options of a tool's own: spoor xfsdist --magic=0xef53. */

@@ -22,10 +22,12 @@ struct options {
     bool lists;          /* -l */
     const char *pattern; /* of -l; NULL: everything */
     bool help, version, info, lists_tools;
-    bool is_peer;             /* called by the name bpftrace */
-    bool dry_run, formats;    /* --dry-run, --fmt */
-    const char *output;       /* -o */
-    const char *picture;      /* --svg */
+    bool is_peer;          /* called by the name bpftrace */
+    bool dry_run, formats; /* --dry-run, --fmt */
+    const char *output;    /* -o */
+    const char *picture;   /* --svg */
+    const char *metrics;   /* --openmetrics */
+    uint64_t metrics_period, metrics_series;
     pid_t pids[OPTIONS_PIDS]; /* of -p */
     /* Of a script that a command has written: from where on a part of it stands for which word of the command line,
      * in ascending order. Messages about it name the word. */

@@ -16,6 +16,7 @@
 #include "base/whole.h"
 #include "builtin/all.h"
 #include "cmd/command.h"
+#include "cmd/metrics.h"
 #include "cmd/picture.h"
 #include "cmd/tools.h"
 #include "print/diagnostic_json.h"
@@ -219,11 +220,18 @@ static int run(struct options *options, const struct source *source)
     struct session *session;
     struct messages messages = {0};
     int status = 0;
+    struct metrics *metrics;
+    const struct script_option *script = options->scripts;
+    const char *named = script->file && strcmp(script->file, "-") != 0 ? source->name : NULL;
+    if (command_metrics(options, named, report, &messages, &metrics))
+        return 1;
     options->session.state = &messages;
     options->session.check_only |= options->lists;
     int error = command_compile(options, source, &session);
-    if (!session)
+    if (!session) {
+        metrics_close(metrics);
         return fail("cannot start", source->name, ENOMEM);
+    }
     bool compiled_only = options->session.dump || options->session.check_only;
     if (error || compiled_only)
         command_diagnose(options, session_diagnostics(session));
@@ -237,7 +245,7 @@ static int run(struct options *options, const struct source *source)
         struct diagnostics warnings = *session_diagnostics(session);
         /* printed before the trace, so that a user does not wait in vain */
         command_diagnose(options, &warnings);
-        error = session_run(session, &status);
+        error = metrics ? metrics_run(metrics, session, &status) : session_run(session, &status);
         struct diagnostics later = *session_diagnostics(session);
         later.items += warnings.count;
         later.count -= warnings.count;
@@ -247,6 +255,7 @@ static int run(struct options *options, const struct source *source)
     }
     if (error && !session_diagnostics(session)->errors)
         fail("the trace ended early", source->name, -error);
+    metrics_close(metrics);
     session_close(session);
     return error ? 1 : status;
 }

@@ -98,6 +98,20 @@ int session_descriptor(const struct session *session)
     return session->host ? session->host->operations->descriptor(session->host) : -1;
 }
 
+const struct settings *session_settings(const struct session *session)
+{
+    return &session->options.settings;
+}
+
+struct span session_map_use(const struct session *session, size_t map)
+{
+    const struct checker *checker = &session->compiler->checker;
+    for (size_t i = 0; i < checker->map_count; i++)
+        if (checker->maps[i]->index == (int)map)
+            return checker->maps[i]->first;
+    return (struct span){0};
+}
+
 struct host *session_host(const struct session *session)
 {
     return session->host;

@@ -133,6 +133,10 @@ int session_guarded(struct session *session, int (*call)(void *), void *state);
 struct host *session_host(const struct session *session);
 const struct image *session_image(const struct session *session);
 struct printer *session_printer(struct session *session);
+/* The settings of the environment and the script. */
+const struct settings *session_settings(const struct session *session);
+/* Where the script uses a map of the image first; a span of no source: it is none of the script's. */
+struct span session_map_use(const struct session *session, size_t map);
 /* What the script calls where records are handled. */
 const struct action_table *session_actions(const struct session *session);
 /* From now on the script's output goes to session_options.output, and not to its `write`. */

@@ -30,7 +30,8 @@ struct settings {
     uint32_t json_stacks; /* stacks in JSON; 0: arrays of frames, 1: one text */
     bool print_maps_on_exit, cpp_demangle, show_debug_info;
     const char *license, *str_trunc_trailer;
-    uint64_t given; /* by the environment: a bit per line of the table */
+    const char *metric_prefix, *labels; /* of metrics (--openmetrics); "": chosen for the script */
+    uint64_t given;                     /* by the environment: a bit per line of the table */
 };
 
 /* Sets the defaults, and then what the environment says. Returns false after an error. */

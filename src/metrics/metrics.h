@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `--openmetrics`: what a script's maps count, for Prometheus and programs like it.
+ *
+ *   family.h    families and points, and the formats in which they are written
+ *   text.c      the two text formats
+ *   names.c     names of families and labels
+ *   help.c      what the script says about a map in a comment
+ *   maps.c      maps as families; counters that go on when a script clears its maps
+ *   textfile.c  a file for the textfile collector of the node exporter
+ *   run.c       a trace with metrics */
+#ifndef SPOOR_METRICS_METRICS_H
+#define SPOOR_METRICS_METRICS_H
+
+#include "print/value.h"
+#include "session/session.h"
+
+enum { METRICS_SERIES_DEFAULT = 10000, METRICS_PERIOD_S = 15 };
+
+struct metrics_options {
+    const char *place;   /* where they go: a file, as the option names it */
+    const char *script;  /* of which names are made; NULL: it has no name */
+    uint64_t period_ns;  /* between two writings of a file */
+    uint64_t series_max; /* how many series there are at most */
+    /* Gets messages while the trace runs, in whole lines. */
+    void (*report)(void *state, const char *text);
+    void *state;
+    const struct map_watcher *next; /* is told of maps, too; NULL: nobody else is */
+};
+
+struct metrics;
+
+/* Makes sure that the place can be used. Returns 0, or -errno with the reason and perhaps a hint. */
+int metrics_open(const struct metrics_options *options, struct metrics **out, struct text *why,
+                 struct text *hint);
+/* What session_options.watcher has to be. */
+const struct map_watcher *metrics_watcher(const struct metrics *metrics);
+/* Runs a compiled session as session_run() does, and publishes what it counts. Returns 0 or -errno. */
+int metrics_run(struct metrics *metrics, struct session *session, int *status);
+void metrics_close(struct metrics *metrics);
+
+#endif

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The parts of openmetrics.sh: openmetrics.py ROOT BUILD [PART].
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+root, build = sys.argv[1:3]
+spoor = os.path.join(build, "spoor")
+
+
+def result(name, failure):
+    print(("not ok " if failure else "ok ") + name)
+    if failure:
+        print("  " + str(failure).replace("\n", "\n  "))
+
+
+def run(*arguments, **options):
+    return subprocess.run([spoor, "--host", "vm", "-q", *arguments], capture_output=True, timeout=60, **options)
+
+
+def numbers(text):
+    """The lines that are numbers, {name and labels: number}."""
+    found = {}
+    for line in text.split("\n"):
+        if line and not line.startswith("#"):
+            name, number = line.rsplit(" ", 1)
+            assert name not in found, "twice: " + name
+            found[name] = float(number)
+    return found
+
+
+def wanted(found, expected):
+    """What differs from the numbers that are expected; None: it is not there."""
+    return "\n".join(f"{name}: {found.get(name)}, and not {number}" for name, number in expected.items()
+                     if found.get(name) != number)
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode()
+    except FileNotFoundError:
+        return ""
+
+
+def publish(script, name="script.bt", *options):
+    """What a script that ends has published."""
+    with open(name, "w") as file:
+        file.write(script)
+    done = run("--openmetrics", "out.prom", *options, name)
+    text = read("out.prom")
+    if os.path.exists("out.prom"):
+        os.unlink("out.prom")
+    return text, done
+
+
+def lint(text):
+    if not shutil.which("promtool"):
+        return None
+    done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True)
+    return (done.stdout + done.stderr).decode() if done.returncode else None
+
+
+# ---- a file ----
+
+KINDS = """config = { labels = "@calls: comm, pid" }
+// How often,
+// and by whom.
+begin {
+    @calls["a", 1] = count(); @calls["a", 1] = count(); @calls["b", 2] = count();
+    @size_bytes = sum(5); @size_bytes = sum(7);
+    @wait["x"] = avg(3); @wait["x"] = avg(-4);
+    @all = stats(10); @all = stats(20);
+    @least = min(-3); @least = min(4); @most["k"] = max(9); // The largest.
+    @power = hist(0); @power = hist(5); @power = hist(7); @power = hist(100);
+    @steps["r"] = lhist(5, 0, 20, 10); @steps["r"] = lhist(500, 0, 20, 10); @steps["w"] = lhist(-5, 0, 20, 10);
+    @now = -5; @on[1, 2, "z"] = true; @text = "no number"; @unset[1] = 1; delete(@unset, 1);
+    exit();
+}
+"""
+text, done = publish(KINDS)
+found = numbers(text)
+result("kinds of maps", done.stderr.decode() or wanted(found, {
+    'spoor_script_calls_total{comm="a",pid="1"}': 2, 'spoor_script_calls_total{comm="b",pid="2"}': 1,
+    "spoor_script_size_bytes_sum": 12,
+    'spoor_script_wait_count{key0="x"}': 2, 'spoor_script_wait_sum{key0="x"}': -1,
+    "spoor_script_all_count": 2, "spoor_script_all_sum": 30,
+    "spoor_script_least": -3, 'spoor_script_most{key0="k"}': 9,
+    'spoor_script_power_bucket{le="0"}': 1, 'spoor_script_power_bucket{le="1"}': 1,
+    'spoor_script_power_bucket{le="3"}': 1, 'spoor_script_power_bucket{le="7"}': 3,
+    'spoor_script_power_bucket{le="127"}': 4, 'spoor_script_power_bucket{le="255"}': None,
+    'spoor_script_power_bucket{le="+Inf"}': 4, "spoor_script_power_count": 4,
+    'spoor_script_steps_bucket{key0="r",le="9"}': 1, 'spoor_script_steps_bucket{key0="r",le="+Inf"}': 2,
+    'spoor_script_steps_bucket{key0="w",le="-1"}': 1, 'spoor_script_steps_bucket{key0="w",le="9"}': 1,
+    "spoor_script_now": -5, 'spoor_script_on{key0="1",key1="2",key2="z"}': 1,
+    "spoor_script_text": None, 'spoor_script_unset{key0="1"}': None,
+    'spoor_trace_left_out_series{map="@calls"}': 0,
+}))
+result("comments are help", None if "# HELP spoor_script_calls_total How often, and by whom.\n" in
+       publish(KINDS.replace("begin {\n", "begin {"))[0] and "# HELP spoor_script_least The largest.\n" in text
+       and "# TYPE spoor_script_calls_total counter\n" in text else text)
+result("promtool finds nothing to complain about", lint(text))
+
+text, done = publish('config = { metric_prefix = "my-own" } begin { @a = count(); @["x"] = 1; exit(); }')
+result("a prefix of its own", wanted(numbers(text), {"my_own_a_total": 1, 'my_own{key0="x"}': 1}))
+
+text, done = publish(r'begin { @["q\"b\\n\n"] = count(); @["\xff\xc3z"] = count(); exit(); }')
+result("values of labels are escaped, and UTF-8", done.stderr.decode() or wanted(numbers(text), {
+    r'spoor_script_total{key0="q\"b\\n\n"}': 1, 'spoor_script_total{key0="\ufffd\ufffdz"}': 1}) or lint(text))
+
+CLEARED = """
+begin { @n["a"] = count(); @n["a"] = count(); @n["b"] = count(); @h = hist(5); @s = sum(3); @g = max(7); @z["a"] = count(); }
+begin { clear(@n); clear(@h); clear(@s); clear(@g); zero(@z); }
+begin { @n["a"] = count(); @h = hist(100); @s = sum(4); @z["a"] = count(); }
+begin { clear(@n); }
+begin { @n["c"] = count(); exit(); }
+"""
+text, done = publish(CLEARED)
+result("counters go on when the script clears its maps", done.stderr.decode() or wanted(numbers(text), {
+    'spoor_script_n_total{key0="a"}': 3, 'spoor_script_n_total{key0="b"}': 1, 'spoor_script_n_total{key0="c"}': 1,
+    'spoor_script_h_bucket{le="7"}': 1, 'spoor_script_h_bucket{le="127"}': 2, "spoor_script_h_count": 2,
+    "spoor_script_s_sum": 7, "spoor_script_g": None, 'spoor_script_z_total{key0="a"}': 2}))
+
+text, done = publish("config = { max_map_keys = 200000 } begin { for ($i : 0..100000) { @[$i] = count(); } @one = count(); exit(); }",
+                     "script.bt", "--openmetrics-series", "1000")
+found = numbers(text)
+result("series are bounded, and what is left out is counted",
+       wanted(found, {'spoor_trace_left_out_series{map="@"}': 99000, 'spoor_trace_left_out_series{map="@one"}': 1}) or
+       (None if sum(name.startswith("spoor_script_total") for name in found) == 1000 else "not 1000 series"))
+
+
+for what, place, words in [
+        ("a directory that is not there", "nowhere/x.prom", ["nowhere/x.prom", "No such file"]),
+        ("a directory", "./", ["./", "Is a directory"]),
+        ("a link", "link.prom", ["link.prom", "File exists"])]:
+    if what == "a link" and not os.path.islink(place):
+        os.symlink("elsewhere", place)
+    done = run("--openmetrics", place, "-e", 'begin { printf("began"); exit(); }')
+    missing = [word for word in words + ["ERROR"] if word not in done.stderr.decode()]
+    result("refused before the trace begins: " + what,
+           missing or done.stdout or (None if done.returncode == 1 else done.returncode))
+
+
+class Running:
+    """A trace that goes on."""
+
+    def __init__(self, place, script, *options):
+        with open("running.bt", "w") as file:
+            file.write(script)
+        self.errors = open("errors", "w")
+        self.process = subprocess.Popen([spoor, "-q", "--openmetrics", place, *options, "running.bt"],
+                                        stdout=subprocess.DEVNULL, stderr=self.errors)
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(20)
+        finally:
+            self.process.kill()
+            self.errors.close()
+
+
+if os.geteuid():
+    print("skip openmetrics of a trace that goes on: needs root")
+    sys.exit()
+
+TICKS = "interval:ms:1 { @ticks = count(); @by[nsecs % 100] = count(); }"
+trace = Running("ticks.prom", TICKS, "--openmetrics-period", "100ms")
+seen = set()
+last = 0
+failure = None if until(lambda: os.path.exists("ticks.prom")) else "there is no file"
+
+
+def look():
+    global last, failure
+    found = read("ticks.prom")
+    now = numbers(found).get("spoor_running_ticks_total", 0)
+    if not found.endswith("\n") or "spoor_trace_left_out_series" not in found or now < last:
+        failure = "%d, and then:\n%s" % (last, found)
+    last = now
+    seen.add(now)
+    return failure or len(seen) > 8
+
+
+if not failure and not until(look):
+    failure = "it is not written again and again: %s" % seen
+status = trace.end()
+mode = stat.S_IMODE(os.stat("ticks.prom").st_mode)
+result("a file is replaced at once, period by period", failure or (None if status == 0 and mode == 0o644 else (status, mode)))
+result("nothing else is left in its directory", [name for name in os.listdir(".") if name.startswith("ticks.prom.")])
+
+def full_disk():
+    """A file system that has no room: the old file stays, the trace goes on, and it is said once."""
+    os.mkdir("full")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", "full"], capture_output=True).returncode:
+        return "skip"
+    try:
+        trace = Running("full/x.prom", 'begin { @["a"] = count(); } interval:ms:1 { @ticks = count(); }',
+                        "--openmetrics-period", "100ms")
+        if not until(lambda: os.path.exists("full/x.prom")):
+            return "there is no file"
+        ballast = os.open("full/ballast", os.O_WRONLY | os.O_CREAT)
+        try:
+            while True:
+                os.write(ballast, b"x" * 4096)
+        except OSError:
+            os.close(ballast)
+        if not until(lambda: "not up to date" in read("errors")):
+            return "nothing is said: " + read("errors")
+        old = read("full/x.prom")
+        if "spoor_running_ticks_total" not in old:
+            return "the old file is gone: " + old
+        os.unlink("full/ballast")
+        if not until(lambda: "up to date again" in read("errors")):
+            return "it does not go on: " + read("errors")
+        before = numbers(read("full/x.prom"))["spoor_running_ticks_total"]
+        if not until(lambda: numbers(read("full/x.prom"))["spoor_running_ticks_total"] > before):
+            return "it does not go on"
+        status = trace.end()
+        said = read("errors").count("not up to date")
+        left = os.listdir("full")
+        return None if status == 0 and said == 1 and left == ["x.prom"] else (status, said, left)
+    finally:
+        subprocess.run(["umount", "-l", "full"])
+
+
+result("a full disk", full_disk())

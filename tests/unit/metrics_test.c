@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests of src/metrics: the formats, names of families and labels, and comments of scripts. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "metrics/family.h"
+#include "metrics/help.h"
+#include "metrics/names.h"
+
+/* ---- formats ---- */
+
+static void assert_written(const struct metric_format *format, const struct metric_family *family,
+                           const struct metric_point *point, const char *expected)
+{
+    struct text text = {0};
+    struct metric_writer writer = {.format = format, .out = &text};
+    metric_begin(&writer, family);
+    if (point)
+        metric_point(&writer, point);
+    metric_end(&writer);
+    metric_finish(&writer);
+    assert_string_equal(text_string(&text), expected);
+    text_free(&text);
+}
+
+static void counters(void **state)
+{
+    const struct metric_family family = {
+        .name = "x_bytes", .help = "a\\b\n\"c\"", .unit = "bytes", .kind = METRIC_COUNTER};
+    const struct metric_point point = {.values = "", .value = 18446744073709551615.0, .created = 1.5};
+    (void)state;
+    assert_written(&metric_text, &family, &point,
+                   "# HELP x_bytes_total a\\\\b\\n\"c\"\n# TYPE x_bytes_total counter\n"
+                   "x_bytes_total 1.8446744073709552e+19\n");
+    assert_written(&metric_openmetrics, &family, &point,
+                   "# HELP x_bytes a\\\\b\\n\\\"c\\\"\n# TYPE x_bytes counter\n# UNIT x_bytes bytes\n"
+                   "x_bytes_total 1.8446744073709552e+19\nx_bytes_created 1.500\n# EOF\n");
+}
+
+static void numbers(void **state)
+{
+    static const struct {
+        double number;
+        const char *text;
+    } rows[] = {{0, "0"},
+                {-5, "-5"},
+                {0.1, "0.1"},
+                {1e300, "1e+300"},
+                {NAN, "NaN"},
+                {INFINITY, "+Inf"},
+                {-INFINITY, "-Inf"},
+                {2.5e-7, "2.5e-07"},
+                {1.0 / 3, "0.3333333333333333"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char expected[128];
+        const struct metric_family family = {.name = "x", .help = "h", .kind = METRIC_GAUGE};
+        snprintf(expected, sizeof expected, "# HELP x h\n# TYPE x gauge\nx %s\n", rows[i].text);
+        assert_written(&metric_text, &family, &(struct metric_point){.values = "", .value = rows[i].number},
+                       expected);
+    }
+}
+
+static void labels_are_escaped(void **state)
+{
+    static const char *const labels[] = {"a", "b"};
+    const struct metric_family family = {
+        .name = "x", .help = "", .kind = METRIC_GAUGE, .labels = labels, .label_count = 2};
+    (void)state;
+    assert_written(&metric_text, &family, &(struct metric_point){.values = "q\"\\\n\0end", .value = 1},
+                   "# HELP x \n# TYPE x gauge\nx{a=\"q\\\"\\\\\\n\",b=\"end\"} 1\n");
+}
+
+static void summaries(void **state)
+{
+    struct metric_family family = {.name = "x", .help = "h", .kind = METRIC_SUMMARY, .has_count = true};
+    const struct metric_point point = {.values = "", .value = -3, .count = 2, .created = 7};
+    (void)state;
+    assert_written(&metric_text, &family, &point, "# HELP x h\n# TYPE x summary\nx_count 2\nx_sum -3\n");
+    family.has_count = false;
+    assert_written(&metric_openmetrics, &family, &point,
+                   "# HELP x h\n# TYPE x summary\nx_sum -3\nx_created 7.000\n# EOF\n");
+}
+
+static void histograms(void **state)
+{
+    static const struct metric_row rows[] = {{-INFINITY, -1}, {0, 0}, {1, 1}, {2, 3}, {4, INFINITY}};
+    static const uint64_t counts[] = {2, 0, 0, 5, 1};
+    struct metric_family family = {.name = "x",
+                                   .help = "h",
+                                   .kind = METRIC_HISTOGRAM,
+                                   .rows = rows,
+                                   .row_count = 5,
+                                   .first = 2,
+                                   .last = 4};
+    const struct metric_point point = {.values = "", .counts = counts};
+    (void)state;
+    assert_written(&metric_text, &family, &point,
+                   "# HELP x h\n# TYPE x histogram\nx_bucket{le=\"1\"} 2\nx_bucket{le=\"3\"} 7\n"
+                   "x_bucket{le=\"+Inf\"} 8\nx_count 8\n");
+    assert_written(&metric_openmetrics, &family, &point,
+                   "# HELP x h\n# TYPE x histogram\nx_bucket{le=\"1.0\"} 2\nx_bucket{le=\"3.0\"} 7\n"
+                   "x_bucket{le=\"+Inf\"} 8\nx_count 8\n# EOF\n");
+    family.first = UINT32_MAX;
+    family.last = 0;
+    assert_written(&metric_text, &family, &point,
+                   "# HELP x h\n# TYPE x histogram\nx_bucket{le=\"+Inf\"} 8\nx_count 8\n");
+}
+
+static void nothing_without_points(void **state)
+{
+    (void)state;
+    assert_written(&metric_text, &(struct metric_family){.name = "x", .help = "h"}, NULL, "");
+}
+
+/* ---- values of labels ---- */
+
+static void assert_value(const char *bytes, size_t length, const char *expected)
+{
+    struct text text = {0};
+    metric_add_value(&text, bytes, length);
+    assert_string_equal(text_string(&text), expected);
+    assert_int_equal(text.length, strlen(expected) + 1);
+    text_free(&text);
+}
+
+static void values_are_utf8(void **state)
+{
+    char large[METRIC_VALUE_MAX + 8], expected[METRIC_VALUE_MAX + 8];
+    (void)state;
+    assert_value("plain", 5, "plain");
+    assert_value("\xc3\xa4", 2, "\xc3\xa4");
+    assert_value("a\xff\xc3", 3, "a\xef\xbf\xbd\xef\xbf\xbd");
+    assert_value("a\0b", 3,
+                 "a\xef\xbf\xbd"
+                 "b");
+    /* Of a character over the end nothing stays. */
+    memset(large, 'x', sizeof large);
+    memcpy(large + METRIC_VALUE_MAX - 1, "\xc3\xa4", 2);
+    memset(expected, 'x', METRIC_VALUE_MAX - 1);
+    memcpy(expected + METRIC_VALUE_MAX - 1, "\xef\xbf\xbd", 4);
+    assert_value(large, sizeof large, expected);
+}
+
+/* ---- names ---- */
+
+static void assert_family(const char *script, const char *prefix, struct table *taken, const char *map,
+                          const char *expected)
+{
+    struct text text = {0};
+    const struct metric_naming naming = {script, prefix, "", taken};
+    assert_int_equal(metric_name_family(&naming, map, &text), 0);
+    assert_string_equal(text_string(&text), expected);
+    text_free(&text);
+}
+
+static void names_of_families(void **state)
+{
+    struct table taken = {0};
+    (void)state;
+    assert_family("tools/bio-latency.bt", "", &taken, "@usecs", "spoor_bio_latency_usecs");
+    assert_family("tools/bio-latency.bt", "", &taken, "@", "spoor_bio_latency");
+    assert_family("tools/bio-latency.bt", "", &taken, "@", "spoor_bio_latency_2");
+    assert_family(NULL, "", &taken, "@x", "spoor_x");
+    assert_family(".hidden", "", &taken, "@x", "spoor__hidden_x");
+    assert_family("x", "9 lives", &taken, "@", "_9_lives");
+    table_free(&taken);
+    assert_string_equal(metric_unit("spoor_x_bytes"), "bytes");
+    assert_null(metric_unit("bytes"));
+    assert_null(metric_unit("spoor_x_total"));
+}
+
+static void assert_labels(const char *setting, const struct image_map *map, const char *expected)
+{
+    struct text text = {0}, joined = {0};
+    const struct metric_naming naming = {NULL, "", setting, NULL};
+    const size_t count = metric_name_labels(&naming, map, &text);
+    const char *name = text_string(&text);
+    for (size_t i = 0; i < count; i++, name += strlen(name) + 1)
+        text_printf(&joined, "%s ", name);
+    assert_string_equal(text_string(&joined), expected);
+    text_free(&text);
+    text_free(&joined);
+}
+
+static void names_of_labels(void **state)
+{
+    static const struct field fields[] = {{.name = "", .type = &type_u64},
+                                          {.name = "dev", .type = &type_u64}};
+    static const struct type tuple = {.kind = TYPE_TUPLE, .count = 2, .fields = fields};
+    const struct image_map one = {.name = "@a", .key = &type_u64}, two = {.name = "@b", .key = &tuple},
+                           none = {.name = "@c"};
+    (void)state;
+    assert_labels("", &one, "key0 ");
+    assert_labels("", &two, "key0 dev ");
+    assert_labels("comm", &none, "");
+    assert_labels(" comm , a-b ", &two, "comm a_b ");
+    assert_labels("comm", &two, "comm dev ");
+    assert_labels("@a: pid; @b: comm", &one, "pid ");
+    assert_labels("@a: pid; x", &two, "x dev ");
+    assert_labels("le, quantile", &two, "key0 key1 ");
+    assert_labels("x,x", &two, "x key1 ");
+    assert_labels("key1,__y", &two, "key1 key1_ ");
+    assert_labels(";:,@b", &two, "key0 dev ");
+}
+
+/* ---- comments ---- */
+
+static void assert_help(const char *script, const char *expected)
+{
+    struct text text = {0};
+    metric_help(&text, script, strlen(script), (size_t)(strchr(script, '@') - script));
+    assert_string_equal(text_string(&text), expected);
+    text_free(&text);
+}
+
+static void comments(void **state)
+{
+    (void)state;
+    assert_help("@a", "");
+    assert_help("x\n  // One.\n\t//  Two.\n  @a = 1;\n", "One. Two.");
+    assert_help("x /* no */\n  @a = 1;\n", "");
+    assert_help("// no\n\n@a = 1;", "");
+    assert_help("/* One\n * two. */\n@a", "One two.");
+    assert_help("/**\n * One\n **/\n@a", "One");
+    assert_help("x\n@a = \"//no\"; // yes \n", "yes");
+    assert_help("x\n@a = \"\\\"//no\"; /* yes */\n", "yes");
+    assert_help("x\n@a = 1; /* begins\n here */\n", "");
+    assert_help("here */\n@a", "");
+    assert_help("\n@a", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters),           cmocka_unit_test(numbers),
+        cmocka_unit_test(labels_are_escaped), cmocka_unit_test(summaries),
+        cmocka_unit_test(histograms),         cmocka_unit_test(nothing_without_points),
+        cmocka_unit_test(values_are_utf8),    cmocka_unit_test(names_of_families),
+        cmocka_unit_test(names_of_labels),    cmocka_unit_test(comments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
