@@ -67,7 +67,7 @@ endif
 FOLDERS  := base type sym reader lang bpf print chart export vm kernel builtin probe session profile tracer
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c src/$(folder)/*/*.c))
 # What lies between it and the commands: unit tests have it, too.
-ABOVE    := metrics top
+ABOVE    := history metrics top
 UPPER    := $(foreach folder,$(ABOVE),$(wildcard src/$(folder)/*.c))
 COMMANDS := $(filter-out src/cmd/static.c,$(wildcard src/cmd/*.c))
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
@@ -86,7 +86,7 @@ EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c)
 BLOCKD   := $(wildcard examples/blockd/*.c)
 EXAMPLES += $(BUILD)/examples/blockd
 FUZZERS  := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
-GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc $(BUILD)/gen/flame.inc $(BUILD)/gen/page.inc
+GENERATED := $(BUILD)/gen/syscalls.inc $(BUILD)/gen/tools.inc $(BUILD)/gen/flame.inc $(BUILD)/gen/page.inc $(BUILD)/gen/history.inc
 
 comma := ,
 .DEFAULT_GOAL := all
@@ -174,6 +174,11 @@ $(BUILD)/gen/flame.inc: src/profile/flame.js src/profile/flame.css src/profile/p
 $(BUILD)/gen/page.inc: tools/embed-page $(wildcard src/page/*)
 	@mkdir -p $(@D)
 	@tools/embed-page src/page >$@
+
+# That of `--html`: see src/history.
+$(BUILD)/gen/history.inc: tools/embed-page $(wildcard src/page/* src/page/history/*)
+	@mkdir -p $(@D)
+	@tools/embed-page src/page/history >$@
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@mkdir -p $(@D)

@@ -31,18 +31,19 @@ static size_t map_of(const struct action *action)
     return (size_t)check_argument(action->call, 0)->map.symbol->index;
 }
 
-static void tell_watcher(const struct event_handler *handler, size_t map)
+static void tell_watchers(const struct event_handler *handler, size_t map)
 {
-    const struct map_watcher *watcher = handler->printer->watcher;
-    if (watcher)
-        watcher->emptied(watcher->state, handler->image->maps[map].name);
+    const struct printer *printer = handler->printer;
+    for (const struct map_watcher *watcher = printer->watcher; watcher; watcher = watcher->next)
+        if (watcher->emptied)
+            watcher->emptied(watcher->state, handler->image->maps[map].name, printer->moment);
 }
 
 static void handle_clear(struct event_handler *handler, const struct action *action, const uint8_t *record)
 {
     (void)record;
     handler->zeroed[map_of(action)] = false;
-    tell_watcher(handler, map_of(action));
+    tell_watchers(handler, map_of(action));
     if (handler->host->operations->map_clear(handler->host, map_of(action)))
         handler->warn(handler, action->call->span, "the map could not be cleared");
 }
@@ -51,7 +52,7 @@ static void handle_zero(struct event_handler *handler, const struct action *acti
 {
     (void)record;
     handler->zeroed[map_of(action)] = true;
-    tell_watcher(handler, map_of(action));
+    tell_watchers(handler, map_of(action));
     if (handler->host->operations->map_zero(handler->host, map_of(action)))
         handler->warn(handler, action->call->span, "the map could not be zeroed");
 }

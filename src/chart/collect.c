@@ -185,8 +185,9 @@ static void keep(void *state, struct printer *printer, const struct map_snapshot
     text_free(&printing.key);
 }
 
-static void empty(void *state, const char *name)
+static void empty(void *state, const char *name, uint64_t moment)
 {
+    (void)moment;
     struct chart_map *map = find_map(state, name, NULL);
     if (map)
         map->is_emptied = true;
@@ -194,7 +195,7 @@ static void empty(void *state, const char *name)
 
 void chart_begin(struct chart *chart)
 {
-    *chart = (struct chart){.watcher = {chart, keep, empty}};
+    *chart = (struct chart){.watcher = {.state = chart, .printed = keep, .emptied = empty}};
 }
 
 void chart_free(struct chart *chart)

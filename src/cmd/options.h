@@ -26,6 +26,7 @@ struct options {
     bool dry_run, formats; /* --dry-run, --fmt */
     const char *output;    /* -o */
     const char *picture;   /* --svg */
+    const char *page;      /* --html */
     const char *metrics;   /* --openmetrics */
     uint64_t metrics_period, metrics_series;
     pid_t pids[OPTIONS_PIDS]; /* of -p */

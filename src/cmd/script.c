@@ -17,6 +17,7 @@
 #include "builtin/all.h"
 #include "cmd/command.h"
 #include "cmd/metrics.h"
+#include "cmd/page.h"
 #include "cmd/picture.h"
 #include "cmd/tools.h"
 #include "print/diagnostic_json.h"
@@ -311,14 +312,17 @@ static int run_sources(struct options *options, const struct source *sources, si
         colour && strcmp(colour, "auto") ? !strcmp(colour, "always") : isatty(options->session.output) == 1;
     options->session.more = sources + 1;
     options->session.more_count = count - 1;
-    struct picture *picture;
-    int status = picture_begin(
-        options, options->script_count && options->scripts->program ? sources->text : sources->name,
-        &picture);
+    const char *title = options->script_count && options->scripts->program ? sources->text : sources->name;
+    struct picture *picture = NULL;
+    struct page *page = NULL;
+    int status = picture_begin(options, title, &picture);
+    if (!status)
+        status = page_begin(options, title, &page);
     if (!status)
         status = options->formats ? command_format(options, sources)
                  : options->run   ? options->run(options, sources)
                                   : run(options, sources);
+    status = page_end(page, status);
     status = picture_end(picture, status);
     if (options->output)
         close(options->session.output);

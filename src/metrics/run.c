@@ -46,25 +46,14 @@ static void report(const struct metrics *metrics, const char *format, ...)
 
 /* ---- what the script does with its maps ---- */
 
-static void printed(void *state, struct printer *printer, const struct map_snapshot *map, size_t top,
-                    uint64_t divisor)
-{
-    const struct metrics *metrics = state;
-    const struct map_watcher *next = metrics->options.next;
-    if (next)
-        next->printed(next->state, printer, map, top, divisor);
-}
-
-static void emptied(void *state, const char *map)
+static void emptied(void *state, const char *map, uint64_t moment)
 {
     struct metrics *metrics = state;
-    const struct map_watcher *next = metrics->options.next;
+    (void)moment;
     const int error = metrics->maps ? metric_maps_emptied(metrics->maps, map) : 0;
     if (error)
         report(metrics, "WARNING: what %s has counted before it was cleared is missing in its metric: %s\n",
                map, strerror(-error));
-    if (next)
-        next->emptied(next->state, map);
 }
 
 const struct map_watcher *metrics_watcher(const struct metrics *metrics)
@@ -82,7 +71,7 @@ int metrics_open(const struct metrics_options *options, struct metrics **out, st
     int error = metrics ? 0 : -ENOMEM;
     if (metrics) {
         metrics->options = *options;
-        metrics->watcher = (struct map_watcher){metrics, printed, emptied};
+        metrics->watcher = (struct map_watcher){.state = metrics, .emptied = emptied, .next = options->next};
         error = textfile_open(&metrics->file, options->place);
     }
     if (error)

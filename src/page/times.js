@@ -15,19 +15,6 @@ const heatValue = (row) => (row < 8 ? row : (8 + (row & 7)) * 2 ** ((row >> 3) -
 
 const stepName = (latency) => (latency.from < 0 ? 'whole life' : `${tables.tracepoints[latency.from].name} → ${tables.tracepoints[latency.to].name}`);
 
-function sized(canvas_, width, height) {
-    const ratio = devicePixelRatio || 1;
-    canvas_.width = Math.round(width * ratio);
-    canvas_.height = Math.round(height * ratio);
-    canvas_.style.width = width + 'px';
-    canvas_.style.height = height + 'px';
-    const to = canvas_.getContext('2d');
-    to.setTransform(ratio, 0, 0, ratio, 0, 0);
-    to.font = '11px system-ui, sans-serif';
-    to.textBaseline = 'middle';
-    return to;
-}
-
 function makeTimes() {
     const box = document.getElementById('times');
     const width = Math.min(1100, Math.max(260, box.clientWidth - 40));
@@ -135,13 +122,6 @@ function makeHeat(type, width) {
     choice.addEventListener('change', show);
     show();
     return make('figure', {}, make('figcaption', {}, 'When it took how long: ', choice, ' a click goes there'), canvas_, tip);
-}
-
-// Colours of a cell: from the background's to a bright one, by the logarithm of how often it was.
-function heatColour(share) {
-    const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
-    const light = isDark ? 22 + 58 * share : 90 - 62 * share;
-    return `hsl(${(isDark ? 250 : 45) + (isDark ? -200 : -45) * share + (isDark ? 0 : 360)} ${60 + 30 * share}% ${light}%)`;
 }
 
 function drawHeat(canvas_, heat, width, tip) {

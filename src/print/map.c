@@ -426,13 +426,17 @@ static int print_keyed_map(struct printer *printer, const struct map_snapshot *m
 int print_map(struct printer *printer, const struct map_snapshot *map, size_t top, uint64_t divisor)
 {
     const char *title = printer->histogram_title;
-    if (printer->watcher)
-        printer->watcher->printed(printer->watcher->state, printer, map, top, divisor);
+    for (const struct map_watcher *watcher = printer->watcher; watcher; watcher = watcher->next)
+        if (watcher->printed)
+            watcher->printed(watcher->state, printer, map, top, divisor);
     if (!title)
         printer->histogram_title = map->name[1] ? map->name + 1 : NULL; /* without its @ */
     int status =
         is_keyed(map) ? print_keyed_map(printer, map, top, divisor) : print_scalar_map(printer, map, divisor);
     printer->histogram_title = title;
+    for (const struct map_watcher *watcher = printer->watcher; watcher; watcher = watcher->next)
+        if (watcher->ended)
+            watcher->ended(watcher->state);
     return status;
 }
 

@@ -98,6 +98,20 @@ int snapshot_print(struct printer *printer, struct host *host, const struct imag
     return error;
 }
 
+int snapshot_read(struct host *host, const struct image *image, size_t index, snapshot_visitor *visit,
+                  void *state)
+{
+    struct snapshot snapshot;
+    struct map_snapshot taken;
+    struct map_entry *entries;
+    int error = snapshot_take(host, image, index, &snapshot, &taken, &entries);
+    if (!error)
+        visit(state, &taken);
+    free(entries);
+    free(snapshot.bytes);
+    return error;
+}
+
 int snapshot_each(struct host *host, const struct image *image, size_t index, uint64_t top,
                   map_visitor *visit, void *state)
 {

@@ -11,6 +11,10 @@
  * Counts, sums and numbers that the script leaves alone print their 0. */
 int snapshot_print(struct printer *printer, struct host *host, const struct image *image, size_t map,
                    uint64_t top, uint64_t divisor, bool is_last);
+/* Hands out the map as it is now. Returns 0, -ENOMEM, or the host's error. */
+typedef void snapshot_visitor(void *state, const struct map_snapshot *snapshot);
+int snapshot_read(struct host *host, const struct image *image, size_t map, snapshot_visitor *visit,
+                  void *state);
 /* Visits the map's entries through map_snapshot_each(). Returns 0, -ENOMEM, or the host's error. */
 int snapshot_each(struct host *host, const struct image *image, size_t map, uint64_t top, map_visitor *visit,
                   void *state);

@@ -60,10 +60,14 @@ struct printer;
 struct map_snapshot;
 struct map_watcher {
     void *state;
-    /* Called when a map is printed: only the last `top` entries of its order (0: all), integers divided (0: not). */
+    /* Called when a map is printed: only the last `top` entries of its order (0: all), integers divided (0: not). May be
+     * NULL. */
     void (*printed)(void *state, struct printer *printer, const struct map_snapshot *map, size_t top,
                     uint64_t divisor);
-    void (*emptied)(void *state, const char *map); /* clear() or zero() was called for it */
+    /* clear() or zero() was called for a map, at a moment of the boot clock; 0: unknown. May be NULL. */
+    void (*emptied)(void *state, const char *map, uint64_t moment);
+    void (*ended)(void *state);     /* called when the text of the map is in printer->out. May be NULL. */
+    const struct map_watcher *next; /* who is told after this one; or NULL */
 };
 
 struct printer {

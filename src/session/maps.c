@@ -46,6 +46,7 @@ void maps_print(struct session *session)
         return;
     if (!session->options.keep_maps_quiet && !session->options.is_json)
         text_add(&session->out, "\n\n");
+    observe_skip(session);
     if (!session->options.keep_maps_quiet && session->options.settings.print_maps_on_exit)
         print_all(session);
     session_flush(session);

@@ -24,12 +24,13 @@ enum {
 };
 
 struct output {
-    struct text event_ends;    /* a size_t for each event in session.out: where its text ends */
-    uint64_t unwritten;        /* events that were handled and whose text could not be written whole */
-    bool is_held;              /* it is kept for now, up to HELD_BYTES */
-    bool is_broken;            /* it cannot be written any more */
-    bool reader_left;          /* because its reader closed it, as `head` does */
-    bool is_known, waits;      /* whether its reader can make us wait, once it is known */
+    struct text event_ends; /* a size_t for each event in session.out: where its text ends */
+    uint64_t unwritten;     /* events that were handled and whose text could not be written whole */
+    bool is_held;           /* it is kept for now, up to HELD_BYTES */
+    bool is_broken;         /* it cannot be written any more */
+    bool reader_left;       /* because its reader closed it, as `head` does */
+    bool is_known, waits;   /* whether its reader can make us wait, once it is known */
+    struct observe observe;
     uint64_t bytes;            /* in the present file */
     unsigned long long number; /* how many files were finished before it */
 };
@@ -42,6 +43,11 @@ void session_output_open(struct session *session)
 void session_output_close(struct session *session)
 {
     text_free(&session->output->event_ends);
+}
+
+struct observe *output_observe(const struct session *session)
+{
+    return &session->output->observe;
 }
 
 void output_hold(struct session *session, bool holds)
@@ -170,6 +176,7 @@ void output_event(struct session *session, bool was_broken)
     if (session->output->is_broken) {
         session->output->unwritten += (end || !was_broken) && !session->output->reader_left;
         text_clear(&session->out);
+        observe_skip(session);
     } else if (end && !session->options.write)
         text_append(&session->output->event_ends, (const char *)&end, sizeof end);
 }
@@ -188,6 +195,7 @@ static void count_unwritten_events(struct session *session, size_t written)
 
 void session_flush(struct session *session)
 {
+    observe_text(session);
     if (session->output->is_held && session->out.length < HELD_BYTES)
         return;
     if (session->out.failed) { /* its rest is lost, and what comes after would hide that */
@@ -203,6 +211,7 @@ void session_flush(struct session *session)
         count_unwritten_events(session, length - left);
     }
     text_clear(&session->out);
+    observe_skip(session);
 }
 
 void output_count_unwritten(struct session *session)
@@ -219,13 +228,16 @@ void output_report_unwritten(struct session *session)
 
 void output_release_behind(struct session *session, void (*print)(struct session *session))
 {
+    observe_text(session);
     struct text held = session->out, ends = session->output->event_ends;
     session->out = session->output->event_ends = (struct text){0};
     session->output->is_held = false;
+    observe_skip(session);
     print(session);
     session_flush(session);
     text_append(&session->out, text_string(&held), held.length);
     session->out.failed |= held.failed;
+    observe_skip(session);
     text_free(&held);
     text_free(&session->output->event_ends);
     session->output->event_ends = ends;
@@ -234,10 +246,11 @@ void output_release_behind(struct session *session, void (*print)(struct session
 
 void session_report_text(struct session *session, const struct text *text)
 {
+    const char *message =
+        text->failed ? "WARNING: there is not enough memory for a message\n" : text_string(text);
     session_flush(session); /* what was printed before stands before it */
-    session->options.report(session->options.state,
-                            text->failed ? "WARNING: there is not enough memory for a message\n"
-                                         : text_string(text));
+    observe_message(session, message);
+    session->options.report(session->options.state, message);
 }
 
 void session_report(struct session *session, const char *format, ...)

@@ -100,7 +100,7 @@ int records_begin(struct session *session)
         .names = names_of_printer(session),
         .json = options->is_json,
         .json_enum_names = options->settings.json_enums,
-        .watcher = options->watcher,
+        .watcher = observe_watcher(session),
         .json_stack_text = options->json_stack_text || options->settings.json_stacks,
         .is_terminal = options->is_terminal,
         .trunc_trailer = options->settings.str_trunc_trailer,
@@ -154,6 +154,7 @@ static int handle_event(void *state, const uint8_t *record, size_t length)
     bool was_broken = output_is_broken(session);
     session->handler.is_broken = was_broken;
     action->builtin->handle(&session->handler, action, record);
+    observe_text(session);
     output_event(session, was_broken);
     printer->time = printer->moment = 0;
     if (++session->records->handled == session->options.max_events)

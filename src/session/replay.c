@@ -393,6 +393,7 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
         run_timers(session, event.time);
         if (!session->handler.exit_requested)
             took += run_event(session, &event);
+        observe_passing(session, false);
         if (session->handler.exit_requested || output_is_broken(session) ||
             (interrupt_is_asked(session) && !is_last))
             return true;

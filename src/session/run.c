@@ -189,6 +189,7 @@ static int iterate(struct session *session, int wait_ms)
     if (session->live_replay)
         session->is_over |= live_replay_step(session, UINT64_MAX);
     int count = session_consume(session, false);
+    observe_passing(session, false);
     grow_look(session);
     unwind_look(session);
     special_look_at_timers(session);
@@ -228,6 +229,11 @@ static void await_programs(struct session *session)
 static void drain(struct session *session)
 {
     session_consume(session, true);
+}
+
+static void observe_end(struct session *session)
+{
+    observe_passing(session, true);
 }
 
 static void run_end_probes(struct session *session)
@@ -273,6 +279,7 @@ static void (*const ending[])(struct session *session) = {
     runtime_errors_count_skipped,
     live_replay_finish,
     drain,
+    observe_end,
     interrupt_end_begins,
     run_end_probes,
     drain,

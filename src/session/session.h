@@ -16,6 +16,7 @@
  *   special.c         runs the programs of begin, end, self, iter and interval probes
  *   interrupt.c       signals that ask for the end, which then comes soon
  *   output.c          where the output goes: files, pipes, readers that pause
+ *   observe.c         tells an observer what is printed, and when
  *   limits.c          --duration, --max-memory
  *   runtime_errors.c  what went wrong inside programs, reported when it grows
  *   pump.c            goes on reading while handlers of events are slow
@@ -42,6 +43,8 @@ struct action;
 struct action_table;
 struct event_handler;
 struct image;
+struct session;
+struct session_observer;
 
 struct session_options {
     const struct source *source;
@@ -75,19 +78,20 @@ struct session_options {
     bool shows_times;     /* --times: JSON lines say when */
     bool json_stack_text; /* as the setting json_stacks = text */
     enum session_stage dump;
-    struct settings settings;          /* of the environment */
-    const char *clock_map;             /* tests: tseries' clock; NULL: the real one */
-    int output;                        /* where the script's output goes */
-    const char *output_path;           /* its name, for rotation; NULL: none */
-    uint64_t rotate_bytes;             /* the size that a file of output may have; 0: any */
-    unsigned keep_files;               /* how many of them are kept; 0: all */
-    uint64_t duration_ns;              /* how long the trace lasts after all is attached; 0: no limit */
-    uint64_t max_events;               /* after how many events it ends; 0: no limit */
-    uint64_t max_memory;               /* bytes for maps, rings and this process; 0: no limit */
-    bool unbuffered;                   /* write each record at once: -B line, -B none */
-    bool keep_maps_quiet;              /* no maps at the end, nor the empty lines before them */
-    bool bcc_histograms;               /* --histogram bcc */
-    const struct map_watcher *watcher; /* is told of maps while they are printed; NULL: nobody is */
+    struct settings settings;                /* of the environment */
+    const char *clock_map;                   /* tests: tseries' clock; NULL: the real one */
+    int output;                              /* where the script's output goes */
+    const char *output_path;                 /* its name, for rotation; NULL: none */
+    uint64_t rotate_bytes;                   /* the size that a file of output may have; 0: any */
+    unsigned keep_files;                     /* how many of them are kept; 0: all */
+    uint64_t duration_ns;                    /* how long the trace lasts after all is attached; 0: no limit */
+    uint64_t max_events;                     /* after how many events it ends; 0: no limit */
+    uint64_t max_memory;                     /* bytes for maps, rings and this process; 0: no limit */
+    bool unbuffered;                         /* write each record at once: -B line, -B none */
+    bool keep_maps_quiet;                    /* no maps at the end, nor the empty lines before them */
+    bool bcc_histograms;                     /* --histogram bcc */
+    const struct map_watcher *watcher;       /* is told of maps while they are printed; NULL: nobody is */
+    const struct session_observer *observer; /* is told of what is printed; NULL: nobody is */
     /* Gets what is reported beside the output, in whole lines: banners, warnings, run-time errors. */
     void (*report)(void *state, const char *text);
     /* Gets how many sites are attached, now and then while that takes long; total 0: it is over. May be NULL. */
@@ -105,7 +109,18 @@ struct session_options {
                   const uint8_t *record);
 };
 
-struct session;
+/* Somebody who keeps what a trace prints, with its time. All are called by the session's thread. Times are those of the boot
+ * clock, ns; over recordings, of their events. */
+struct session_observer {
+    void *state;
+    /* Gets what the script printed, as it is written: text, or lines of JSON. Maps are left out: see `watcher`. */
+    void (*printed)(void *state, uint64_t time, const char *bytes, size_t length);
+    /* Gets what is reported beside the output. */
+    void (*reported)(void *state, uint64_t time, const char *text);
+    /* Called again and again while the trace runs, very often over recordings, and once when no more events come, before
+     * end probes run and maps are printed (is_end). The maps can be read. */
+    void (*passed)(void *state, struct session *session, uint64_t time, bool is_end);
+};
 
 /* 0, or -ENOMEM. The options must live as long as the session. */
 int session_open(const struct session_options *options, struct session **out);

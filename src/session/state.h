@@ -291,6 +291,24 @@ void output_event(struct session *session, bool was_broken);
 void output_count_unwritten(struct session *session);
 void output_report_unwritten(struct session *session);
 
+/* ---- observe.c: all of these do nothing if nobody observes ---- */
+
+struct observe {
+    struct map_watcher watcher; /* of this file, before the one of the options */
+    size_t told;                /* so much of session.out is told, or is not to be */
+};
+/* Returns what output.c keeps for this file. */
+struct observe *output_observe(const struct session *session);
+/* Who is told of maps that are printed: for the printer. */
+const struct map_watcher *observe_watcher(struct session *session);
+/* Tells what was added to session.out since the last call, or leaves it out. Whoever empties session.out calls observe_text()
+ * before and observe_skip() behind. */
+void observe_text(struct session *session);
+void observe_skip(struct session *session);
+void observe_message(struct session *session, const char *text);
+/* Called while the trace runs. */
+void observe_passing(struct session *session, bool is_end);
+
 /* ---- interrupt.c: how much is still done after a signal asked for the end ---- */
 
 void interrupt_open(struct session *session);

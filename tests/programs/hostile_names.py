@@ -240,6 +240,7 @@ rows = {
     "--openmetrics, no file": (["-q", "--openmetrics", bad + "/x", "-e", at], ["Zbad_"]),
     "--openmetrics-period": (["-q", "--openmetrics", "x", "--openmetrics-period", bad, "-e", at], ["Zbad_"]),
     "--openmetrics-series": (["-q", "--openmetrics", "x", "--openmetrics-series", bad, "-e", at], ["Zbad_"]),
+    "--html": (["-q", "--duration", "20s", "--html", "-", "-e", at + " { @a[comm, str(arg0)] = count(); @b[func] = hist(1); exit(); }"], []),
     "profile, no stack": (["profile", "--read", ended], ["Zfile_"]),
     "profile, no ending": (["profile", "-o", bad], ["Zbad_"]),
     "completion of nothing": (["completion", bad], ["Zbad_"]),

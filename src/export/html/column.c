@@ -4,6 +4,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
+
+bool numbers_add(struct numbers *numbers, uint64_t value)
+{
+    if (!vector_make_room(numbers->values, numbers->count, numbers->room))
+        return false;
+    numbers->values[numbers->count++] = value;
+    return true;
+}
+
 void code_number(struct text *out, uint64_t value)
 {
     char bytes[10];

@@ -16,10 +16,17 @@
 #ifndef SPOOR_EXPORT_HTML_COLUMN_H
 #define SPOOR_EXPORT_HTML_COLUMN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/text.h"
+
+struct numbers { /* a column while it is collected */
+    uint64_t *values;
+    size_t count, room;
+};
+bool numbers_add(struct numbers *numbers, uint64_t value); /* false: there is no memory */
 
 enum column_mode { COLUMN_PLAIN, COLUMN_STEPS, COLUMN_TABLE, COLUMN_SAME };
 

@@ -17,6 +17,7 @@
 
 #include "base/table.h"
 #include "export/export.h"
+#include "export/html/column.h"
 #include "export/html/deflate.h"
 #include "export/living.h"
 #include "reader/latency.h"
@@ -35,12 +36,6 @@ enum {
     PAGE_SLOWEST = 20,
     PAGE_LINES = 1 << 14, /* of another output, in a part */
 };
-
-struct numbers { /* a column while it is collected */
-    uint64_t *values;
-    size_t count, room;
-};
-bool numbers_add(struct numbers *numbers, uint64_t value); /* false: there is no memory */
 
 struct series {      /* how many things there are at a time: those that began, without those that ended */
     int64_t *counts; /* PAGE_INSTANTS of them */

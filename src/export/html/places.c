@@ -6,14 +6,6 @@
 
 #include "base/vector.h"
 
-bool numbers_add(struct numbers *numbers, uint64_t value)
-{
-    if (!vector_make_room(numbers->values, numbers->count, numbers->room))
-        return false;
-    numbers->values[numbers->count++] = value;
-    return true;
-}
-
 struct thread *page_thread(struct page *page, const struct recording_event *event)
 {
     struct table *table = &page->threads;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells an observer what is printed and when. Of the text that is printed, what maps print is left out: a watcher of maps
+ * says where that begins and ends in session.out. */
+#include "session/state.h"
+
+static void before_map(void *session, struct printer *printer, const struct map_snapshot *map, size_t top,
+                       uint64_t divisor)
+{
+    (void)printer, (void)map, (void)top, (void)divisor;
+    observe_text(session);
+}
+
+static void behind_map(void *session)
+{
+    observe_skip(session);
+}
+
+const struct map_watcher *observe_watcher(struct session *session)
+{
+    struct map_watcher *watcher = &output_observe(session)->watcher;
+    if (!session->options.observer)
+        return session->options.watcher;
+    *watcher = (struct map_watcher){
+        .state = session, .printed = before_map, .ended = behind_map, .next = session->options.watcher};
+    return watcher;
+}
+
+/* Returns the time of the event that is handled, or else the present time; over recordings, that of the last event. */
+static uint64_t time_of(struct session *session)
+{
+    const uint64_t moment = session_printer(session)->moment;
+    return moment ? moment : session->host->operations->clock(session->host);
+}
+
+void observe_text(struct session *session)
+{
+    const struct session_observer *observer = session->options.observer;
+    const size_t told = output_observe(session)->told;
+    if (observer && session->out.length > told)
+        observer->printed(observer->state, time_of(session), session->out.bytes + told,
+                          session->out.length - told);
+    observe_skip(session);
+}
+
+void observe_skip(struct session *session)
+{
+    output_observe(session)->told = session->out.length;
+}
+
+void observe_message(struct session *session, const char *text)
+{
+    const struct session_observer *observer = session->options.observer;
+    if (observer && session->host)
+        observer->reported(observer->state, time_of(session), text);
+}
+
+void observe_passing(struct session *session, bool is_end)
+{
+    const struct session_observer *observer = session->options.observer;
+    if (observer)
+        observer->passed(observer->state, session, session->host->operations->clock(session->host), is_end);
+}
