@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cmd/metrics.h"
 
-#include "base/clock.h"
 #include "cmd/command.h"
 
 int command_metrics(struct options *options, const char *script,
                     void (*report)(void *state, const char *text), void *state, struct metrics **out)
 {
     struct text why = {0}, hint = {0};
-    const uint64_t period = options->metrics_period;
     *out = NULL;
     if (!options->metrics)
         return 0;
     const struct metrics_options wanted = {
         .place = options->metrics,
         .script = script,
-        .period_ns = period ? period : METRICS_PERIOD_S * (uint64_t)NSEC_PER_SEC,
+        .period_ns = options->metrics_period,
         .series_max = options->metrics_series ? options->metrics_series : METRICS_SERIES_DEFAULT,
         .report = report,
         .state = state,

@@ -6,6 +6,8 @@
  *   names.c     names of families and labels
  *   help.c      what the script says about a map in a comment
  *   maps.c      maps as families; counters that go on when a script clears its maps
+ *   address.c   where they go: a file, or an address
+ *   serve.c     what scrapers get; http.c, the server; negotiate.c, the format that they want
  *   textfile.c  a file for the textfile collector of the node exporter
  *   run.c       a trace with metrics */
 #ifndef SPOOR_METRICS_METRICS_H
@@ -17,9 +19,9 @@
 enum { METRICS_SERIES_DEFAULT = 10000, METRICS_PERIOD_S = 15 };
 
 struct metrics_options {
-    const char *place;   /* where they go: a file, as the option names it */
+    const char *place;   /* where they go, as the option names it (address.h) */
     const char *script;  /* of which names are made; NULL: it has no name */
-    uint64_t period_ns;  /* between two writings of a file */
+    uint64_t period_ns;  /* between two writings of a file; 0: METRICS_PERIOD_S */
     uint64_t series_max; /* how many series there are at most */
     /* Gets messages while the trace runs, in whole lines. */
     void (*report)(void *state, const char *text);

@@ -8,23 +8,21 @@
 #include "base/clock.h"
 #include "base/terminal.h"
 #include "metrics/maps.h"
+#include "metrics/serve.h"
 #include "metrics/textfile.h"
 
-enum {
-    WAIT_MIN_MS = 1,
-    WAIT_MAX_MS = 20,
-    COST_SHARE = 10, /* at most one part in so many of the time goes into reading maps */
-};
+enum { WAIT_MIN_MS = 1, WAIT_MAX_MS = 20 };
 
 struct metrics {
     struct metrics_options options;
     struct map_watcher watcher;
-    struct textfile file;
-    struct metric_maps *maps; /* NULL before the trace begins */
-    struct table names;       /* of families */
-    struct text body;
-    uint64_t due; /* when the file is written next, monotonic clock */
-    int failed;   /* the error that was reported last; 0: the file is up to date */
+    struct metric_address address;
+    struct textfile file;         /* if the address is none, or */
+    struct metric_server *server; /* NULL: there is none */
+    struct metric_maps *maps;     /* NULL before the trace begins */
+    struct table names;           /* of families */
+    uint64_t due;                 /* when the file is written next, monotonic clock */
+    int failed;                   /* the error that was reported last; 0: the file is up to date */
 };
 
 /* ---- messages ---- */
@@ -63,57 +61,84 @@ const struct map_watcher *metrics_watcher(const struct metrics *metrics)
 
 /* ---- opening ---- */
 
+static int write_families(void *state, struct metric_writer *writer)
+{
+    const struct metrics *metrics = state;
+    return metric_maps_write(metrics->maps, writer);
+}
+
+static int open_file(struct metrics *metrics, struct text *why)
+{
+    const int error = textfile_open(&metrics->file, metrics->address.path);
+    if (error)
+        text_printf(why, "the file '%s' cannot be made: %s", metrics->address.path, strerror(-error));
+    return error;
+}
+
 int metrics_open(const struct metrics_options *options, struct metrics **out, struct text *why,
                  struct text *hint)
 {
     struct metrics *metrics = *out = calloc(1, sizeof *metrics);
-    (void)hint;
-    int error = metrics ? 0 : -ENOMEM;
-    if (metrics) {
-        metrics->options = *options;
-        metrics->watcher = (struct map_watcher){.state = metrics, .emptied = emptied, .next = options->next};
-        error = textfile_open(&metrics->file, options->place);
-    }
+    if (!metrics)
+        return -ENOMEM;
+    metrics->options = *options;
+    metrics->watcher = (struct map_watcher){.state = metrics, .emptied = emptied, .next = options->next};
+    const int error = metric_address_read(options->place, &metrics->address, why);
     if (error)
-        text_printf(why, "the file '%s' cannot be made: %s", options->place, strerror(-error));
-    return error;
+        return error;
+    if (!metrics->address.size)
+        return open_file(metrics, why);
+    if (options->period_ns) {
+        text_printf(why, "'%s' is read when a scraper wants it: only a file has a period", options->place);
+        return -EINVAL;
+    }
+    return metric_server_open(&metrics->address, options->place, write_families, metrics, &metrics->server,
+                              why, hint);
 }
 
 void metrics_close(struct metrics *metrics)
 {
     if (!metrics)
         return;
+    metric_server_close(metrics->server);
     metric_maps_free(metrics->maps);
     table_free(&metrics->names);
     textfile_close(&metrics->file);
-    text_free(&metrics->body);
     free(metrics);
 }
 
 /* ---- publishing ---- */
 
-static int write_body(struct metrics *metrics, const struct metric_format *format)
+/* An error is reported once, until it is another one or all is well again: the trace goes on. */
+static void note(struct metrics *metrics, int error)
 {
-    struct metric_writer writer = {.format = format, .out = &metrics->body};
-    text_free(&metrics->body);
-    metrics->body = (struct text){0};
-    const int error = metric_maps_write(metrics->maps, &writer);
-    metric_finish(&writer);
-    return error ? error : metrics->body.failed ? -ENOMEM : 0;
-}
-
-/* Writes the file. An error is reported once, until it is another one or writing succeeds: the trace goes on. */
-static void publish(struct metrics *metrics)
-{
-    int error = write_body(metrics, &metric_text);
-    if (!error)
-        error = textfile_replace(&metrics->file, &metrics->body);
     if (error && error != metrics->failed)
-        report(metrics, "WARNING: the metrics in '%s' are not up to date: %s\n", metrics->options.place,
+        report(metrics, "WARNING: the metrics at '%s' are not up to date: %s\n", metrics->options.place,
                strerror(-error));
     if (!error && metrics->failed)
-        report(metrics, "NOTE: the metrics in '%s' are up to date again\n", metrics->options.place);
+        report(metrics, "NOTE: the metrics at '%s' are up to date again\n", metrics->options.place);
     metrics->failed = error;
+}
+
+static void publish(struct metrics *metrics)
+{
+    struct text body = {0};
+    struct metric_writer writer = {.format = &metric_text, .out = &body};
+    int error = write_families(metrics, &writer);
+    metric_finish(&writer);
+    if (!error)
+        error = body.failed ? -ENOMEM : textfile_replace(&metrics->file, &body);
+    note(metrics, error);
+    text_free(&body);
+}
+
+/* Returns whether somebody asked. */
+static bool serve(struct metrics *metrics)
+{
+    const int asked = metric_server_run(metrics->server);
+    if (asked)
+        note(metrics, asked < 0 ? asked : 0);
+    return asked;
 }
 
 static void publish_when_due(struct metrics *metrics)
@@ -122,8 +147,10 @@ static void publish_when_due(struct metrics *metrics)
     if (now < metrics->due)
         return;
     publish(metrics);
-    const uint64_t cost = (clock_ns(CLOCK_MONOTONIC) - now) * COST_SHARE;
-    metrics->due = now + (cost > metrics->options.period_ns ? cost : metrics->options.period_ns);
+    const uint64_t period =
+        metrics->options.period_ns ? metrics->options.period_ns : METRICS_PERIOD_S * (uint64_t)NSEC_PER_SEC;
+    const uint64_t cost = (clock_ns(CLOCK_MONOTONIC) - now) * METRIC_COST_SHARE;
+    metrics->due = now + (cost > period ? cost : period);
 }
 
 /* ---- the trace ---- */
@@ -135,8 +162,12 @@ static int loop(struct metrics *metrics, struct session *session)
         const int got = session_iterate(session, wait_ms);
         if (got < 0)
             return got;
-        wait_ms = got > 0 ? WAIT_MIN_MS : wait_ms < WAIT_MAX_MS ? wait_ms * 2 : WAIT_MAX_MS;
-        publish_when_due(metrics);
+        bool is_busy = got > 0;
+        if (metrics->server)
+            is_busy |= serve(metrics);
+        else
+            publish_when_due(metrics);
+        wait_ms = is_busy ? WAIT_MIN_MS : wait_ms * 2 < WAIT_MAX_MS ? wait_ms * 2 : WAIT_MAX_MS;
     }
     return 0;
 }
@@ -151,7 +182,7 @@ int metrics_run(struct metrics *metrics, struct session *session, int *status)
         return error;
     error = loop(metrics, session);
     const int ended = session_end(session, status);
-    if (!error && !ended) {
+    if (!error && !ended && !metrics->server) {
         publish(metrics);
         if (metrics->failed && !*status)
             *status = 1;

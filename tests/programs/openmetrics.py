@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The parts of openmetrics.sh: openmetrics.py ROOT BUILD [PART].
+import glob
+import gzip
+import http.client
 import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -146,7 +150,12 @@ result("series are bounded, and what is left out is counted",
 for what, place, words in [
         ("a directory that is not there", "nowhere/x.prom", ["nowhere/x.prom", "No such file"]),
         ("a directory", "./", ["./", "Is a directory"]),
-        ("a link", "link.prom", ["link.prom", "File exists"])]:
+        ("a link", "link.prom", ["link.prom", "File exists"]),
+        ("neither a file nor an address", "9435x", ["9435x", "neither"]),
+        ("a port that is none", ":65536", [":65536", "neither"]),
+        ("a host that is no number", "example.org:9435", ["example.org", "no number"]),
+        ("a socket without a name", "unix:", ["socket"]),
+        ("a socket with a long name", "unix:" + "x" * 200, ["socket", "200"])]:
     if what == "a link" and not os.path.islink(place):
         os.symlink("elsewhere", place)
     done = run("--openmetrics", place, "-e", 'begin { printf("began"); exit(); }')
@@ -239,3 +248,177 @@ def full_disk():
 
 
 result("a full disk", full_disk())
+
+
+# ---- over HTTP ----
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def ask(port, path="/metrics", method="GET", timeout=20, **headers):
+    """Status, headers and body of an answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+    finally:
+        connection.close()
+
+
+def answers(port):
+    try:
+        return ask(port)[0] == 200
+    except OSError:
+        return False
+
+
+def scrape(port, **headers):
+    """A scrape; one that comes too soon after another in a different format is asked for again."""
+    while True:
+        status, head, body = ask(port, **headers)
+        if status != 503:
+            return status, head, body
+        time.sleep(0.01)
+
+
+def serve(script, *options):
+    port = free_port()
+    trace = Running(f":{port}", script, *options)
+    if not until(lambda: answers(port) or trace.process.poll() is not None) or trace.process.poll() is not None:
+        raise SystemExit("not ok a server\n" + read("errors"))
+    return trace, port
+
+
+MANY = """
+config = { max_map_keys = 30000 }
+begin { for ($i : 0..1000) { @many[$i, "%s"] = count(); } }
+interval:ms:1 { @ticks = count(); @by[nsecs %% 10] = hist(nsecs %% 1000); @avg = avg(7); }
+""" % ("x" * 200)
+
+if not any(os.path.exists(os.path.join(directory, "libmicrohttpd.so.12")) for directory in
+           ["/lib", "/usr/lib", "/lib64", "/usr/lib64", *glob.glob("/usr/lib/*-linux-gnu")]):
+    print("skip openmetrics over HTTP: there is no libmicrohttpd")
+    sys.exit()
+trace, port = serve(MANY)
+status, head, body = scrape(port)
+result("the text format is the usual one", lint(body.decode()) or (
+    None if head["Content-Type"].startswith("text/plain; version=0.0.4") and b"# EOF" not in body else head))
+status, head, body = scrape(port, Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+result("OpenMetrics, for who asks for it", None if head["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+       and body.endswith(b"# EOF\n") and b"spoor_running_ticks_created " in body else (head, body[-300:]))
+status, head, body = scrape(port, Accept_Encoding="gzip")
+result("gzip, for who asks for it", None if head.get("Content-Encoding") == "gzip" and
+       b"spoor_running_ticks_total" in gzip.decompress(body) and len(body) < 20000 else head)
+status, head, body = scrape(port, method="HEAD")
+result("HEAD has no body", None if status == 200 and not body and int(head["Content-Length"]) > 1000 else (status, head))
+result("other paths", None if [ask(port, path)[0] for path in ["/", "/metrics?x=y", "/metrics/", "/x", "/../metrics"]] ==
+       [200, 200, 404, 404, 404] else "wrong")
+result("other methods", None if [ask(port, "/metrics", method)[0] for method in ["POST", "PUT", "DELETE", "OPTIONS"]] ==
+       [405] * 4 else "wrong")
+
+
+def garbage():
+    for bytes_ in [b"\0" * 5000, b"GET", b"GET /metrics HTTP/9.9\r\n\r\n", b"\r\n" * 3000, b"GET /" + b"x" * 100000 + b" HTTP/1.1\r\n\r\n",
+                   b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: " + b";q=,," * 500 + b"\r\n\r\n", os.urandom(3000),
+                   b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+                   b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzzzz\r\n"]:
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            try:
+                client.sendall(bytes_)
+            except OSError:
+                pass
+    return None if scrape(port)[0] == 200 and trace.process.poll() is None else "it does not answer any more"
+
+
+result("garbage", garbage())
+
+
+def consistent():
+    """What changes while it is read: histograms are whole, counters do not go back."""
+    before = {}
+    for _ in range(50):
+        found = numbers(scrape(port)[2].decode())
+        for name, number in found.items():
+            if not name.startswith("spoor_trace") and number < before.get(name, 0):
+                return f"{name} goes back from {before[name]} to {number}"
+            if name.startswith("spoor_running_by_count"):
+                bucket = name.replace("_count", "_bucket").replace("}", ',le="+Inf"}')
+                if found[bucket] != number:
+                    return f"{name}: {number}, and {bucket}: {found[bucket]}"
+        last = 0
+        for name, number in found.items():
+            if name.startswith('spoor_running_by_bucket{key0="3"'):
+                if number < last:
+                    return f"{name} has less than the bucket before it"
+                last = number
+        before = found
+    return None if before["spoor_running_ticks_total"] > 50 else before
+
+
+result("scrapes while maps change", consistent())
+status = trace.end()
+result("it ends", None if status == 0 and not answers(port) else status)
+
+
+def deaf():
+    """Clients that never read: the trace goes on, they get no more than a bounded memory, and others come after them."""
+    trace, port = serve(MANY.replace("1000", "20000", 1), "--openmetrics-series", "30000")
+    clients = []
+    before = read(f"/proc/{trace.process.pid}/status")
+    for _ in range(8):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", port))
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        clients.append(client)
+    time_before = time.monotonic()
+    number = numbers(scrape(port, timeout=40)[2].decode())["spoor_running_ticks_total"]
+    waited = time.monotonic() - time_before
+    after = read(f"/proc/{trace.process.pid}/status")
+    grown = [int(re.search(r"VmRSS:\s*(\d+)", text).group(1)) // 1024 for text in (before, after)]
+    for client in clients:
+        client.close()
+    status = trace.end()
+    # A page has 6 MB, of which each client has one at most.
+    return None if status == 0 and number > waited * 500 and grown[1] - grown[0] < 80 else (status, number, waited, grown)
+
+
+result("clients that never read", deaf())
+
+
+def unix_socket():
+    trace = Running("unix:here.socket", "interval:ms:1 { @ticks = count(); }")
+    get = ["curl", "-s", "--max-time", "10", "--unix-socket", "here.socket", "http://x/metrics"]
+    if not until(lambda: b"ticks_total" in subprocess.run(get, capture_output=True).stdout):
+        return read("errors")
+    second = run("--openmetrics", "unix:here.socket", "-e", "begin { exit(); }")
+    status = trace.end()
+    if os.path.exists("here.socket"):
+        return "the socket is left"
+    with socket.socket(socket.AF_UNIX) as gone: # one that nobody listens at any more
+        gone.bind("here.socket")
+    third = run("--openmetrics", "unix:here.socket", "-e", "begin { exit(); }")
+    return None if (status, second.returncode, third.returncode) == (0, 1, 0) and b"in use" in second.stderr else (
+        status, second, third)
+
+
+if shutil.which("curl"):
+    result("a socket in a file", unix_socket())
+else:
+    print("skip openmetrics at a socket in a file: there is no curl")
+
+
+def in_use():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        done = run("--openmetrics", ":%d" % other.getsockname()[1], "-e", 'begin { printf("began"); exit(); }')
+    said = done.stderr.decode()
+    return None if done.returncode == 1 and not done.stdout and "in use" in said and "HINT" in said else done
+
+
+result("an address that is in use", in_use())

@@ -5,13 +5,17 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "metrics/address.h"
 #include "metrics/family.h"
 #include "metrics/help.h"
 #include "metrics/names.h"
+#include "metrics/negotiate.h"
 
 /* ---- formats ---- */
 
@@ -236,14 +240,93 @@ static void comments(void **state)
     assert_help("\n@a", "");
 }
 
+/* ---- what scrapers want ---- */
+
+static void formats_are_negotiated(void **state)
+{
+    static const struct {
+        const char *accept;
+        const struct metric_format *format;
+    } rows[] = {
+        {NULL, &metric_text},
+        {"", &metric_text},
+        {"*/*", &metric_text},
+        {"text/html, application/json", &metric_text},
+        {"application/openmetrics-text", &metric_openmetrics},
+        {"application/openmetrics-text; version=1.0.0; charset=utf-8", &metric_openmetrics},
+        {"application/openmetrics-text; version=\"1.0.0\"", &metric_openmetrics},
+        {"application/openmetrics-text;version=0.0.1,text/plain;q=0.5", &metric_text},
+        {"text/plain;q=0.5,application/openmetrics-text;version=1.0.0", &metric_openmetrics},
+        {"text/plain,application/openmetrics-text;q=0.9", &metric_text},
+        {"application/openmetrics-text;q=0", &metric_text},
+        {"APPLICATION/OpenMetrics-Text ; Q=0.9,*/*;q=0.1", &metric_openmetrics},
+        {";;;,,;q=,=;q", &metric_text},
+        {"application/openmetrics-text;q=nan", &metric_text},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_ptr_equal(metric_negotiate(rows[i].accept), rows[i].format);
+    assert_false(metric_allows_gzip(NULL));
+    assert_false(metric_allows_gzip("identity, deflate"));
+    assert_true(metric_allows_gzip("deflate, gzip;q=0.5"));
+    assert_false(metric_allows_gzip("gzip;q=0, *"));
+    assert_true(metric_allows_gzip("*"));
+}
+
+/* ---- addresses ---- */
+
+static void assert_address(const char *place, int error, int family, const char *host)
+{
+    struct metric_address address;
+    struct text why = {0};
+    char shown[INET6_ADDRSTRLEN] = "";
+    assert_int_equal(metric_address_read(place, &address, &why), error);
+    assert_int_equal(!why.length, !error);
+    if (!error)
+        assert_int_equal(address.size ? address.socket.ss_family : 0, family);
+    if (family == AF_INET)
+        inet_ntop(family, &((struct sockaddr_in *)&address.socket)->sin_addr, shown, sizeof shown);
+    if (family == AF_INET6)
+        inet_ntop(family, &((struct sockaddr_in6 *)&address.socket)->sin6_addr, shown, sizeof shown);
+    assert_string_equal(shown, host);
+    text_free(&why);
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    assert_address(":9435", 0, AF_INET, "127.0.0.1");
+    assert_address("localhost:9435", 0, AF_INET, "127.0.0.1");
+    assert_address("0.0.0.0:1", 0, AF_INET, "0.0.0.0");
+    assert_address("[::1]:65535", 0, AF_INET6, "::1");
+    assert_address("unix:x", 0, AF_UNIX, "");
+    assert_address("x.prom", 0, 0, "");
+    assert_address("./:9435", 0, 0, "");
+    assert_address("", -EINVAL, 0, "");
+    assert_address(":0", -EINVAL, 0, "");
+    assert_address(":65536", -EINVAL, 0, "");
+    assert_address("::1:9435", -EINVAL, 0, "");
+    assert_address("[]:9435", -EINVAL, 0, "");
+    assert_address("1.2.3:9435", -EINVAL, 0, "");
+    assert_address("name:9435", -EINVAL, 0, "");
+    assert_address("unix:", -EINVAL, 0, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),           cmocka_unit_test(numbers),
-        cmocka_unit_test(labels_are_escaped), cmocka_unit_test(summaries),
-        cmocka_unit_test(histograms),         cmocka_unit_test(nothing_without_points),
-        cmocka_unit_test(values_are_utf8),    cmocka_unit_test(names_of_families),
-        cmocka_unit_test(names_of_labels),    cmocka_unit_test(comments),
+        cmocka_unit_test(counters),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(labels_are_escaped),
+        cmocka_unit_test(summaries),
+        cmocka_unit_test(histograms),
+        cmocka_unit_test(nothing_without_points),
+        cmocka_unit_test(values_are_utf8),
+        cmocka_unit_test(names_of_families),
+        cmocka_unit_test(names_of_labels),
+        cmocka_unit_test(comments),
+        cmocka_unit_test(formats_are_negotiated),
+        cmocka_unit_test(addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
