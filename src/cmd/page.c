@@ -27,7 +27,7 @@ int page_begin(struct options *options, const char *title, struct page **out)
         return 1;
     }
     page->path = options->page;
-    history_begin(&page->history, title, options->session.is_json, options->session.recordings != NULL);
+    history_begin(&page->history, title, options->session.is_json);
     page->history.watcher.next = options->session.watcher;
     options->session.watcher = &page->history.watcher;
     options->session.observer = &page->history.observer;

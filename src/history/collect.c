@@ -9,7 +9,8 @@
 enum {
     LOOK_NS = 100000000,     /* between two looks at maps, at first */
     LOOK_REPLAY_NS = 100000, /* over recordings, which are often short */
-    LOOK_SHARE = 50,         /* looks take at most this part of the time: 2 % */
+    LOOK_SHARE = 50,         /* looks take at most one part in so many of the time, */
+    LOOK_REPLAY_SHARE = 5,   /* and over recordings, where nobody waits for events, more */
 };
 
 static void advance(struct history *history, uint64_t time)
@@ -80,6 +81,15 @@ static void look_at_all(struct history *history, struct session *session)
     }
 }
 
+static void begin_looks(struct history *history, struct session *session)
+{
+    const struct print_names *names = session_printer(session)->names;
+    history->is_replay = session_is_replay(session);
+    history->period = history->is_replay ? LOOK_REPLAY_NS : LOOK_NS;
+    if (names && names->boot_to_wall)
+        history->realtime = names->boot_to_wall(names->owner);
+}
+
 static void passed(void *state, struct session *session, uint64_t time, bool is_end)
 {
     struct history *history = state;
@@ -89,25 +99,22 @@ static void passed(void *state, struct session *session, uint64_t time, bool is_
     const uint64_t before = clock_ns(CLOCK_MONOTONIC);
     if (!is_end && before < history->next_look)
         return;
-    const struct print_names *names = session_printer(session)->names;
-    if (!history->realtime && names && names->boot_to_wall)
-        history->realtime = names->boot_to_wall(names->owner);
+    if (!history->period)
+        begin_looks(history, session);
     history->is_ending = is_end;
     look_at_all(history, session);
     const uint64_t after = clock_ns(CLOCK_MONOTONIC);
     history->next = time + history->period;
-    history->next_look = after + LOOK_SHARE * (after - before);
+    history->next_look = after + (history->is_replay ? LOOK_REPLAY_SHARE : LOOK_SHARE) * (after - before);
 }
 
-void history_begin(struct history *history, const char *title, bool is_json, bool is_replay)
+void history_begin(struct history *history, const char *title, bool is_json)
 {
     *history = (struct history){
         .watcher = {.state = history, .printed = map_printed, .emptied = map_emptied},
         .observer = {history, printed, reported, passed},
         .title = title,
         .is_json = is_json,
-        .is_replay = is_replay,
-        .period = is_replay ? LOOK_REPLAY_NS : LOOK_NS,
     };
 }
 

@@ -78,16 +78,17 @@ struct history {
     bool is_ending; /* what is printed now is printed at the end */
     bool failed;    /* memory ran out: something is missing */
     bool has_begun;
-    uint64_t start, end;              /* boot clock, ns */
-    int64_t realtime;                 /* how far the clock of the wall is ahead of that */
-    uint64_t period, next, next_look; /* the latter by the clock of this process */
+    uint64_t start, end;   /* boot clock, ns */
+    int64_t realtime;      /* how far the clock of the wall is ahead of that */
+    uint64_t period, next; /* of looks at maps; 0: the trace has not begun */
+    uint64_t next_look;    /* not before this time, monotonic clock */
     size_t bytes;
     struct history_map *maps;
     struct history_lines lines;
 };
 
 /* Begins to collect. title: what the page is of; it must live as long as the history. */
-void history_begin(struct history *history, const char *title, bool is_json, bool is_replay);
+void history_begin(struct history *history, const char *title, bool is_json);
 void history_free(struct history *history);
 /* Writes the page. Returns 0 or -ENOMEM. */
 int history_write(struct history *history, struct text *out);

@@ -326,8 +326,12 @@ void history_keep(struct history *history, struct printer *printer, const struct
         history->failed = true;
         return;
     }
+    if (history->is_ending && map->is_printed && is_keyed && !snapshot->count)
+        return; /* nothing is printed of it */
     if (!is_own && !take_printed(history, map))
         return;
+    if (map->count && map->states[map->count - 1].time > time)
+        time = map->states[map->count - 1].time; /* events are handled some time after their own */
     replace_last(history, map, time);
     if (!make_room(history, map)) {
         map->states_left++;

@@ -42,6 +42,11 @@ bool replay_runs_programs(const struct session *session)
     return session->replay->vm != NULL;
 }
 
+bool session_is_replay(const struct session *session)
+{
+    return session->replay->vm && session->environment.replay;
+}
+
 /* ---- which host ---- */
 
 static const struct attach_point *find_point(const struct session *session,

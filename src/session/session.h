@@ -152,6 +152,8 @@ struct printer *session_printer(struct session *session);
 const struct settings *session_settings(const struct session *session);
 /* Where the script uses a map of the image first; a span of no source: it is none of the script's. */
 struct span session_map_use(const struct session *session, size_t map);
+/* Whether it runs over recordings, whose time is its own. */
+bool session_is_replay(const struct session *session);
 /* What the script calls where records are handled. */
 const struct action_table *session_actions(const struct session *session);
 /* From now on the script's output goes to session_options.output, and not to its `write`. */

@@ -154,25 +154,26 @@ def text_is_the_same(browser, path):
 
 CLOCK = """begin { printf("begins\\n"); }
 interval:ms:40 { @printed["tick"] = count(); @printed["k"] = count(); @values = hist(nsecs % 1000); print(@printed); printf("tick %d\\n", @n); @n++;
+    @cleared = count(); print(@cleared); clear(@cleared);
     @looked["all"] = count(); if (@n % 3 == 0) { print(@values); clear(@values); } }
 interval:ms:40 { if (@n == 20) { @nothing[1] = 1; delete(@nothing, 1); } }"""
 
 
 def goes_back_in_time(browser):
     """A live trace, ended by Ctrl-C."""
-    path, out = f"{directory}/clock.html", f"{directory}/clock.out"
-    with open(out, "w") as file:
-        process = subprocess.Popen([spoor, "-f", "json", "--times", "-B", "line", "--html", path, "-e", CLOCK], stdout=file, stderr=subprocess.PIPE, text=True)
-        try:
-            while process.poll() is None and sum(1 for line in open(out) if "tick " in line) < 30:
-                select_a_little()
-        finally:
-            process.send_signal(signal.SIGINT)
-            errors = process.communicate()[1]
-    if process.returncode:
-        print("skip a live trace: " + errors.strip().split("\n")[0])
-        return
-    printed = [json.loads(line) for line in open(out) if line.endswith("\n")]
+    path, lines = f"{directory}/clock.html", []
+    with open(f"{directory}/clock.errors", "w+") as errors, subprocess.Popen(
+            [spoor, "-f", "json", "--times", "-B", "line", "--html", path, "-e", CLOCK], stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+        for line in process.stdout:
+            lines.append(line)
+            if "tick 29" in line:
+                process.send_signal(signal.SIGINT)
+        process.wait()
+        errors.seek(0)
+        if process.returncode:
+            print("skip a live trace: " + errors.read().strip().split("\n")[0])
+            return
+    printed = [json.loads(line) for line in lines]
     page = Page(browser, path)
     start = int(page.tables()["start"])
     wanted = [(int(line["time_ns"]) - start, line["data"]["@printed"]) for line in printed if "@printed" in (line.get("data") or {}) and "time_ns" in line]
@@ -180,6 +181,9 @@ def goes_back_in_time(browser):
         page.go(f"#t={time}")
         shown = {row[0]: value_of(row[1]) for row in page.rows("@printed")}
         say(f"at {time} ns @printed has what was printed then", shown == state, (state, shown))
+    page.go(f"#t={wanted[len(wanted) // 2][0]}")
+    value, rate = page.rows("@cleared")[0][:2]
+    say("a counter that is cleared counts from then on", value == "1" and 0 < float(rate) < 100, (value, rate))
     hists = [(int(line["time_ns"]) - start, line["data"]["@values"]) for line in printed if "@values" in (line.get("data") or {}) and "time_ns" in line]
     time, state = hists[len(hists) // 2]
     page.go(f"#t={time}")
@@ -228,11 +232,6 @@ def goes_back_in_time(browser):
     browser.resize(1280, 800)
     browser.dark(False)
     again.is_alone("a live trace")
-
-
-def select_a_little():
-    """Until more was printed."""
-    os.sched_yield()
 
 
 def tells_what_is_wrong(browser):

@@ -184,6 +184,13 @@ function addJson(time, text) {
     return addLine(time, text);
 }
 
+// By their time: what was reported is there before events that came earlier are handled.
+function sortLines() {
+    if (lines.times.every((time, i) => !i || lines.times[i - 1] <= time)) return;
+    const order = lines.times.map((_, i) => i).sort((a, b) => lines.times[a] - lines.times[b] || a - b);
+    for (const name of ['times', 'texts', 'kinds']) lines[name] = order.map((i) => lines[name][i]);
+}
+
 async function loadLines() {
     for (const element of document.querySelectorAll('script.lines')) {
         const reader = new Reader(await inflate(element)), count_ = reader.number();
@@ -196,4 +203,5 @@ async function loadLines() {
         }
     }
     if (open.text) addLine(open.time, open.text);
+    sortLines();
 }

@@ -28,7 +28,7 @@ function showKeys() {
 }
 
 function makeHeader() {
-    const title = clean(tables.title);
+    const title = clean(tables.title.trim().replace(/\s+/g, ' '));
     document.title = `${title} – spoor`;
     document.getElementById('title').textContent = title;
     document.getElementById('title').title = title;

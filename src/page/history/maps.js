@@ -5,6 +5,9 @@ const ROWS_SHOWN = 25, LINES_DRAWN = 8;
 const GAPS_MAX = 40; // of longer histograms, rows without values are left out
 const QUANTILES = [0.5, 0.9, 0.99];
 
+// Small lines beside the keys; what has no key has a large one.
+const hasSparks = (map) => map.keyed && map.kind !== 'texts';
+
 // What the columns of a map's table are: its keys, then its value. ':' at the end: a number.
 function headsOf(map) {
     const keys = !map.keyed ? [] : map.columns.length ? map.columns.map((name, i) => clean(name) || `key ${i + 1}`) : ['key'];
@@ -12,14 +15,16 @@ function headsOf(map) {
         numbers: map.adds ? ['value:', 'per second:'] : ['value:'], stats: ['average:', 'count:', 'total:'],
         rows: ['count:', 'p50:', 'p90:', 'p99:', 'max:'], series: ['newest:'], texts: ['value'],
     }[map.kind];
-    return [...keys, ...values, ...(map.kind === 'texts' ? [] : ['over time'])];
+    return [...keys, ...values, ...(hasSparks(map) ? ['over time'] : [])];
 }
 
 function prepareMap(map, index) {
     map.heads = headsOf(map);
     map.keyColumns = map.keyed ? map.columns.length || 1 : 0;
-    map.standard = map.kind === 'texts' ? 0 : map.keyColumns; // the column that it is sorted by at first
-    map.view = {sort: map.standard, isDown: true, filter: '', chosen: null, isGrowth: false, all: false};
+    // The column that it is sorted by at first: keys of texts, the largest of other values.
+    map.standard = map.kind === 'texts' ? 0 : map.keyColumns;
+    map.standardDown = map.kind !== 'texts';
+    map.view = {sort: map.standard, isDown: map.standardDown, filter: '', chosen: null, isGrowth: false, all: false};
     map.section = make('section', {className: 'map' + (['rows', 'series', 'numbers'].includes(map.kind) && map.keyed ? ' chooses' : ''), id: 'map-' + index, 'aria-label': map.name});
     const filter = make('input', {type: 'search', 'aria-label': `Keys of ${map.name}`, placeholder: 'Filter keys', on: {input: () => changeMap(map, {filter: filter.value.trim()})}});
     const growth_ = make('input', {type: 'checkbox', on: {change: () => changeMap(map, {isGrowth: growth_.checked})}});
@@ -84,10 +89,12 @@ function keysShown(map, index) {
     return keys.map((key) => ({key, cells: by.get(key)}));
 }
 
-// A key's value over time; counters: how much a second.
+// A key's value over time; counters: how much a second, without states that follow another at once, as at the end.
 function pointsOf(map, key) {
     if (map.kind === 'series') return seriesPoints(map, map.states.at(-1)?.get(key) || []);
-    return map.states.map((state, i) => [map.times[i], map.adds ? rateOf(map, i, key) : numberOf(map, state.get(key))]);
+    if (!map.adds) return map.states.map((state, i) => [map.times[i], numberOf(map, state.get(key))]);
+    const least = tables.end / map.states.length / 10;
+    return map.states.map((_, i) => [map.times[i], rateOf(map, i, key)]).filter(([time], i) => map.states.length < 3 || time - sinceWhen(map, i).from >= least);
 }
 
 // Intervals of a time series count from 1970.
@@ -102,7 +109,7 @@ function seriesPoints(map, points) {
 function makeHead(map) {
     return map.heads.map((head, i) => {
         const name = head.replace(/:$/, ''), {sort, isDown} = map.view;
-        if (i >= map.heads.length - 1 && map.kind !== 'texts') return name;
+        if (hasSparks(map) && i === map.heads.length - 1) return name;
         const button = make('button', {text: name + (sort === i ? (isDown ? ' ↓' : ' ↑') : ''), on: {click: () => changeMap(map, sort === i ? {isDown: !isDown} : {sort: i, isDown: i >= map.keyColumns})}});
         return button;
     });
@@ -112,9 +119,9 @@ function makeMapTable(map, index, rows) {
     const shown = map.view.all ? rows : rows.slice(0, ROWS_SHOWN), most = rows.reduce((a, {key}) => Math.max(a, numberOf(map, map.states[index].get(key))), 0);
     const table = makeTable('', map.heads, shown.map(({key, cells}, i) => {
         const row = cells.map(({text}) => text);
-        if (map.kind !== 'texts') {
+        if (hasSparks(map)) {
             const spark = make('canvas', {className: 'spark'});
-            drawSpark(spark, pointsOf(map, key), map.keyed && i < LINES_DRAWN ? hue(i) : theme.dim);
+            drawSpark(spark, pointsOf(map, key), i < LINES_DRAWN ? hue(i) : theme.dim);
             row.push(spark);
         }
         row.className = map.view.chosen === key ? 'chosen' : '';
@@ -168,7 +175,7 @@ function drawMap(map, index, rows) {
     const drawn = map.view.chosen !== null ? [chosen] : rows.slice(0, LINES_DRAWN);
     drawLines(canvas, width, 120, drawn.map(({key}) => ({points: pointsOf(map, key), colour: hue(Math.max(0, rows.findIndex((row) => row.key === key)))})));
     canvas.setAttribute('aria-label', `${map.name} over time; the table has the numbers`);
-    const what = map.adds ? 'per second' : 'value';
+    const what = map.adds ? 'per second' : map.kind === 'stats' ? 'average' : 'value';
     const of = !map.keyed ? '' : map.view.chosen !== null ? `, ${name}` : rows.length > drawn.length ? `, the first ${drawn.length} keys of the table` : '';
     return map.parts.chart.replaceChildren(make('figure', {}, make('figcaption', {text: what + of}), canvas));
 }

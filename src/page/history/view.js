@@ -35,8 +35,7 @@ function keepAddress() {
     if (view.messages) parts.set('messages', 1);
     for (const map of maps) {
         const {sort, isDown, filter, chosen, isGrowth} = map.view;
-        if (sort !== map.standard) parts.set('s.' + map.name, sort + (isDown ? '-' : '+'));
-        else if (!isDown) parts.set('s.' + map.name, sort + '+');
+        if (sort !== map.standard || isDown !== map.standardDown) parts.set('s.' + map.name, sort + (isDown ? '-' : '+'));
         if (filter) parts.set('f.' + map.name, filter);
         if (chosen !== null) parts.set('k.' + map.name, chosen);
         if (isGrowth) parts.set('g.' + map.name, 1);
@@ -54,7 +53,7 @@ function readAddress() {
     for (const map of maps) {
         const sort = /^(\d+)([-+ ])$/.exec(parts.get('s.' + map.name) || ''), chosen = parts.get('k.' + map.name);
         Object.assign(map.view, {
-            sort: sort && Number(sort[1]) < map.heads.length ? Number(sort[1]) : map.standard, isDown: !sort || sort[2] === '-', filter: parts.get('f.' + map.name) || '',
+            sort: sort && Number(sort[1]) < map.heads.length ? Number(sort[1]) : map.standard, isDown: sort ? sort[2] === '-' : map.standardDown, filter: parts.get('f.' + map.name) || '',
             chosen: chosen !== null && map.keys[chosen] ? Number(chosen) : null, isGrowth: parts.has('g.' + map.name),
         });
     }
