@@ -6,6 +6,7 @@
  *   names.c     names of families and labels
  *   help.c      what the script says about a map in a comment
  *   maps.c      maps as families; counters that go on when a script clears its maps
+ *   own.c       what a trace counts about itself
  *   address.c   where they go: a file, or an address
  *   serve.c     what scrapers get; http.c, the server; negotiate.c, the format that they want
  *   textfile.c  a file for the textfile collector of the node exporter

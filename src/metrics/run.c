@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/terminal.h"
 #include "metrics/maps.h"
+#include "metrics/own.h"
 #include "metrics/serve.h"
 #include "metrics/textfile.h"
 
@@ -20,9 +21,10 @@ struct metrics {
     struct textfile file;         /* if the address is none, or */
     struct metric_server *server; /* NULL: there is none */
     struct metric_maps *maps;     /* NULL before the trace begins */
-    struct table names;           /* of families */
-    uint64_t due;                 /* when the file is written next, monotonic clock */
-    int failed;                   /* the error that was reported last; 0: the file is up to date */
+    struct metric_own *own;
+    struct table names; /* of families */
+    uint64_t due;       /* when the file is written next, monotonic clock */
+    int failed;         /* the error that was reported last; 0: the file is up to date */
 };
 
 /* ---- messages ---- */
@@ -64,7 +66,8 @@ const struct map_watcher *metrics_watcher(const struct metrics *metrics)
 static int write_families(void *state, struct metric_writer *writer)
 {
     const struct metrics *metrics = state;
-    return metric_maps_write(metrics->maps, writer);
+    const int error = metric_maps_write(metrics->maps, writer);
+    return error ? error : metric_own_write(metrics->own, writer);
 }
 
 static int open_file(struct metrics *metrics, struct text *why)
@@ -102,6 +105,7 @@ void metrics_close(struct metrics *metrics)
         return;
     metric_server_close(metrics->server);
     metric_maps_free(metrics->maps);
+    metric_own_free(metrics->own);
     table_free(&metrics->names);
     textfile_close(&metrics->file);
     free(metrics);
@@ -174,7 +178,9 @@ static int loop(struct metrics *metrics, struct session *session)
 
 int metrics_run(struct metrics *metrics, struct session *session, int *status)
 {
-    int error = metric_maps_make(session, metrics->options.script, metrics->options.series_max,
+    int error = metric_own_make(session, &metrics->names, &metrics->own);
+    if (!error)
+        error = metric_maps_make(session, metrics->options.script, metrics->options.series_max,
                                  &metrics->names, &metrics->maps);
     if (error)
         return error;

@@ -151,10 +151,36 @@ static size_t attached_probes(const struct session_units *units)
     return count;
 }
 
+size_t session_attached(const struct session *session)
+{
+    return attached_probes(&session->units);
+}
+
+int session_count_time(struct session *session)
+{
+    if (session->options.counts_time && session->kernel)
+        kernel_count_time(session->kernel);
+    return 0;
+}
+
+void session_each_program(const struct session *session, session_program_visitor *visit, void *state)
+{
+    for (size_t i = 0; i < session->units.count; i++) {
+        const struct session_unit *unit = &session->units.items[i];
+        const struct session_program program = {
+            .probe = unit->variant->sites[0].name,
+            .block = unit->block->span,
+            .runs = session->host->operations->runs(session->host, unit->program),
+        };
+        if (!unit->is_left_out)
+            visit(state, &program);
+    }
+}
+
 /* The line that says how many probes are attached comes before what begin probes have printed. */
 static void print_banner(struct session *session)
 {
-    const size_t count = attached_probes(&session->units);
+    const size_t count = session_attached(session);
     if (session->options.is_json && !session->options.is_quiet)
         record_attached_probes(&session->out, count);
     else if (!session->options.is_quiet && !session->options.is_json)

@@ -128,6 +128,11 @@ int records_begin(struct session *session)
 
 /* ---- records ---- */
 
+uint64_t session_events(const struct session *session)
+{
+    return session->records->handled;
+}
+
 static int handle_event(void *state, const uint8_t *record, size_t length)
 {
     struct session *session = state;

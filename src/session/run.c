@@ -102,6 +102,7 @@ static const struct {
     {target_begin, NULL, true},
     {session_attach, leave_kernel, true},
     {target_attached, NULL, true},
+    {session_count_time, NULL, false},
     {grow_begin, NULL, true},
     {live_replay_begin, NULL, true},
     /* Before there are threads, which would keep theirs. */

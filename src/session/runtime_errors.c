@@ -21,38 +21,40 @@ static const struct {
     int when;
     const char *helper; /* for lost events: one word for the reason */
     int retcode;
+    const char *word; /* in metrics */
 } texts[] = {
-    [RUNTIME_ERROR_LOST] = {"the reader could not keep up", ALWAYS, "ring", 0},
-    [RUNTIME_ERROR_SCRATCH] = {"no scratch memory was free", ALWAYS, "scratch", 0},
+    [RUNTIME_ERROR_LOST] = {"the reader could not keep up", ALWAYS, "ring", 0, "ring"},
+    [RUNTIME_ERROR_SCRATCH] = {"no scratch memory was free", ALWAYS, "scratch", 0, "scratch"},
     [RUNTIME_ERROR_MAP_FULL] =
         {"Map full; can't update element. Try increasing max_map_keys config or manually setting "
          "the max entries in a map declaration e.g. `let @a = hash(5000)`",
-         ALWAYS, "map_update_elem", -7},
+         ALWAYS, "map_update_elem", -7, "map_full"},
     [RUNTIME_ERROR_MAP_DELETE] = {"Can't delete map element because it does not exist.", ALWAYS,
-                                  "map_delete_elem", -2},
+                                  "map_delete_elem", -2, "map_delete"},
     [RUNTIME_ERROR_LOOKUP] = {"Can't lookup map element because it does not exist.", WHEN_WARNING,
-                              "map_lookup_elem", 0},
-    [RUNTIME_ERROR_FAULT] = {"Memory could not be read", ALWAYS, "probe_read", -14},
+                              "map_lookup_elem", 0, "lookup"},
+    [RUNTIME_ERROR_FAULT] = {"Memory could not be read", ALWAYS, "probe_read", -14, "fault"},
     [RUNTIME_ERROR_UNKNOWN] =
         {"The beginning of the object, or its event before, is not in the recording: the statement "
          "was left out",
-         WHEN_WARNING, NULL, 0},
+         WHEN_WARNING, NULL, 0, "unknown"},
     [RUNTIME_ERROR_TRUNCATED] = {"A string was cut: it is longer than max_strlen allows", WHEN_WARNING, NULL,
-                                 0},
+                                 0, "truncated"},
     [RUNTIME_ERROR_DIVIDE] =
         {"Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as "
          "the result.",
-         ALWAYS, NULL, 0},
+         ALWAYS, NULL, 0, "division"},
     [RUNTIME_ERROR_LOOP] =
-        {"A loop was ended: it reached the largest number of rounds that the kernel allows", ALWAYS, NULL, 0},
+        {"A loop was ended: it reached the largest number of rounds that the kernel allows", ALWAYS, NULL, 0,
+         "loop"},
     [RUNTIME_ERROR_STACK] =
         {"Stacks were not recorded: the stack table is full, or there was no memory for it at that moment",
-         ALWAYS, NULL, 0},
-    [RUNTIME_ERROR_NO_CHILD] = {"cpid is 0: there is no command, run with -c", ALWAYS, NULL, 0},
-    [RUNTIME_ERROR_SIGNAL] = {"The signal could not be sent", ALWAYS, NULL, 0},
+         ALWAYS, NULL, 0, "stack"},
+    [RUNTIME_ERROR_NO_CHILD] = {"cpid is 0: there is no command, run with -c", ALWAYS, NULL, 0, "no_child"},
+    [RUNTIME_ERROR_SIGNAL] = {"The signal could not be sent", ALWAYS, NULL, 0, "signal"},
     [RUNTIME_ERROR_PROCESSES] = {"Processes are not followed: there are more than max_map_keys of them",
-                                 ALWAYS, NULL, 0},
-    [RUNTIME_ERROR_WRITE] = {"Memory could not be written", ALWAYS, "probe_write_user", -14},
+                                 ALWAYS, NULL, 0, "processes"},
+    [RUNTIME_ERROR_WRITE] = {"Memory could not be written", ALWAYS, "probe_write_user", -14, "write"},
 };
 
 struct runtime_errors {
@@ -168,6 +170,23 @@ static void report_skipped(struct session *session)
         if (unit->missed)
             report_lost(session, unit->missed, name,
                         "the CPU was handling a probe already, or too many calls were under way", "missed");
+    }
+}
+
+void session_each_error(const struct session *session, session_error_visitor *visit, void *state)
+{
+    const struct image_control *control = session->host->operations->control(session->host);
+    for (size_t i = 0; control && i < session->image.runtime_error_count; i++) {
+        const struct runtime_error *error = &session->image.runtime_errors[i];
+        const struct session_error seen = {
+            .error = texts[error->kind].word,
+            .probe = error->probe,
+            .span = error->span,
+            .is_lost = error->kind == RUNTIME_ERROR_LOST || error->kind == RUNTIME_ERROR_SCRATCH,
+            .count = __atomic_load_n(&control->runtime_errors[i], __ATOMIC_RELAXED),
+        };
+        if (texts[error->kind].when == ALWAYS || session->options.warns)
+            visit(state, &seen);
     }
 }
 

@@ -98,6 +98,11 @@ int session_descriptor(const struct session *session)
     return session->host ? session->host->operations->descriptor(session->host) : -1;
 }
 
+const struct source *session_source(const struct session *session)
+{
+    return session->options.source;
+}
+
 const struct settings *session_settings(const struct session *session)
 {
     return &session->options.settings;

@@ -32,6 +32,7 @@
 #ifndef SPOOR_SESSION_SESSION_H
 #define SPOOR_SESSION_SESSION_H
 
+#include "bpf/host.h"
 #include "lang/parse/parse.h"
 #include "lang/registry.h"
 #include "probe/kind.h"
@@ -78,19 +79,20 @@ struct session_options {
     bool shows_times;     /* --times: JSON lines say when */
     bool json_stack_text; /* as the setting json_stacks = text */
     enum session_stage dump;
-    struct settings settings;                /* of the environment */
-    const char *clock_map;                   /* tests: tseries' clock; NULL: the real one */
-    int output;                              /* where the script's output goes */
-    const char *output_path;                 /* its name, for rotation; NULL: none */
-    uint64_t rotate_bytes;                   /* the size that a file of output may have; 0: any */
-    unsigned keep_files;                     /* how many of them are kept; 0: all */
-    uint64_t duration_ns;                    /* how long the trace lasts after all is attached; 0: no limit */
-    uint64_t max_events;                     /* after how many events it ends; 0: no limit */
-    uint64_t max_memory;                     /* bytes for maps, rings and this process; 0: no limit */
-    bool unbuffered;                         /* write each record at once: -B line, -B none */
-    bool keep_maps_quiet;                    /* no maps at the end, nor the empty lines before them */
-    bool bcc_histograms;                     /* --histogram bcc */
-    const struct map_watcher *watcher;       /* is told of maps while they are printed; NULL: nobody is */
+    struct settings settings;          /* of the environment */
+    const char *clock_map;             /* tests: tseries' clock; NULL: the real one */
+    int output;                        /* where the script's output goes */
+    const char *output_path;           /* its name, for rotation; NULL: none */
+    uint64_t rotate_bytes;             /* the size that a file of output may have; 0: any */
+    unsigned keep_files;               /* how many of them are kept; 0: all */
+    uint64_t duration_ns;              /* how long the trace lasts after all is attached; 0: no limit */
+    uint64_t max_events;               /* after how many events it ends; 0: no limit */
+    uint64_t max_memory;               /* bytes for maps, rings and this process; 0: no limit */
+    bool unbuffered;                   /* write each record at once: -B line, -B none */
+    bool counts_time;                  /* the kernel measures how long programs run; session_each_program() */
+    bool keep_maps_quiet;              /* no maps at the end, nor the empty lines before them */
+    bool bcc_histograms;               /* --histogram bcc */
+    const struct map_watcher *watcher; /* is told of maps while they are printed; NULL: nobody is */
     const struct session_observer *observer; /* is told of what is printed; NULL: nobody is */
     /* Gets what is reported beside the output, in whole lines: banners, warnings, run-time errors. */
     void (*report)(void *state, const char *text);
@@ -148,6 +150,7 @@ int session_guarded(struct session *session, int (*call)(void *), void *state);
 struct host *session_host(const struct session *session);
 const struct image *session_image(const struct session *session);
 struct printer *session_printer(struct session *session);
+const struct source *session_source(const struct session *session); /* the first script */
 /* The settings of the environment and the script. */
 const struct settings *session_settings(const struct session *session);
 /* Where the script uses a map of the image first; a span of no source: it is none of the script's. */
@@ -159,6 +162,28 @@ const struct action_table *session_actions(const struct session *session);
 /* From now on the script's output goes to session_options.output, and not to its `write`. */
 void session_write_directly(struct session *session);
 void session_close(struct session *session);
+
+/* What a trace has counted about itself, from session_begin on. */
+uint64_t session_events(const struct session *session); /* that were printed or acted on */
+size_t session_attached(const struct session *session); /* how many probes are attached */
+struct session_program {
+    const char *probe; /* the first one that it is attached to */
+    struct span block;
+    struct host_runs runs;
+};
+typedef void session_program_visitor(void *state, const struct session_program *program);
+void session_each_program(const struct session *session, session_program_visitor *visit, void *state);
+/* An error inside programs, in the order of the script; several programs may have one at the same place. */
+struct session_error {
+    const char *error; /* a word: "fault", "map_full" */
+    const char *probe; /* as the script writes it */
+    struct span span;  /* of no source: it is nowhere */
+    bool is_lost;      /* an event is lost each time */
+    uint64_t count;
+};
+typedef void session_error_visitor(void *state, const struct session_error *error);
+/* Visits those that a trace reports when they happen, with those that have not happened yet. */
+void session_each_error(const struct session *session, session_error_visitor *visit, void *state);
 
 /* For -l with a script: the names of all its probes. */
 int session_probes(struct session *session, probe_visitor *visit, void *state);

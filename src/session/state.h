@@ -94,6 +94,8 @@ int session_attach_unit(struct session *session, const struct session_unit *unit
 int session_attach(struct session *session);
 /* Reports warnings, from the given diagnostic on, about what was left out while all was attached. */
 void session_report_left_out(struct session *session, size_t from);
+/* Has the kernel measure how long programs run, if the options want that. 0: where it refuses, they are not measured. */
+int session_count_time(struct session *session);
 /* Reports how many probes are attached, and then what begin probes have printed. */
 void session_report_attached(struct session *session);
 

@@ -212,6 +212,24 @@ mode = stat.S_IMODE(os.stat("ticks.prom").st_mode)
 result("a file is replaced at once, period by period", failure or (None if status == 0 and mode == 0o644 else (status, mode)))
 result("nothing else is left in its directory", [name for name in os.listdir(".") if name.startswith("ticks.prom.")])
 
+OWN = """begin { @zero = (uint64)0; }
+interval:ms:2 { @ticks = count(); @x = 7 / (uint64)@zero; } interval:ms:2 { @again = count(); printf("x"); }
+"""
+trace = Running("own.prom", OWN, "--openmetrics-period", "100ms", "--duration", "1s")
+trace.process.wait(20)
+trace.end()
+found = numbers(read("own.prom"))
+ticks = found.get("spoor_running_ticks_total", 0)
+place = 'place="running.bt:2:%d",probe="interval:ms:2"}'
+result("what a trace counts about itself", wanted(found, {
+    "spoor_trace_probes": 3, "spoor_trace_events_total": found["spoor_running_again_total"],
+    'spoor_trace_errors_total{error="division",place="running.bt:2:40",probe="interval:ms:2"}': ticks,
+    "spoor_trace_program_runs_total{" + place % 1: ticks,
+    "spoor_trace_program_runs_total{" + place % 61: found["spoor_running_again_total"],
+    'spoor_trace_lost_events_total{probe="interval:ms:2",reason="ring"}': 0}) or lint(read("own.prom")) or
+    (None if ticks > 100 and 0 < found["spoor_trace_program_seconds_total{" + place % 1] < 0.1 and
+     1e6 < found["process_resident_memory_bytes"] < 1e8 and 0 < found["process_cpu_seconds_total"] < 1 else found))
+
 def full_disk():
     """A file system that has no room: the old file stays, the trace goes on, and it is said once."""
     os.mkdir("full")
