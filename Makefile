@@ -171,14 +171,14 @@ $(BUILD)/gen/flame.inc: src/profile/flame.js src/profile/flame.css src/profile/p
 	@tools/embed flame_script=src/profile/flame.js flame_style=src/profile/flame.css page_style=src/profile/page.css >$@
 
 # The page of `report --html`, as texts that the program contains: see src/export/html.
-$(BUILD)/gen/page.inc: tools/embed-page $(wildcard src/page/*)
+$(BUILD)/gen/page.inc: tools/embed $(wildcard src/page/*)
 	@mkdir -p $(@D)
-	@tools/embed-page src/page >$@
+	@tools/embed src/page >$@
 
 # That of `--html`: see src/history.
-$(BUILD)/gen/history.inc: tools/embed-page $(wildcard src/page/* src/page/history/*)
+$(BUILD)/gen/history.inc: tools/embed $(wildcard src/page/* src/page/history/*)
 	@mkdir -p $(@D)
-	@tools/embed-page src/page/history >$@
+	@tools/embed src/page/history >$@
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@mkdir -p $(@D)

@@ -12,7 +12,7 @@
 #include "export/html/deflate.h"
 #include "history/history.h"
 #include "print/json.h"
-/* page_head and page_tail: see tools/embed-page */
+/* page_head and page_tail: see tools/embed */
 #include "history.inc"
 
 struct page {

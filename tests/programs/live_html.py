@@ -161,6 +161,9 @@ interval:ms:40 { if (@n == 20) { @nothing[1] = 1; delete(@nothing, 1); } }"""
 
 def goes_back_in_time(browser):
     """A live trace, ended by Ctrl-C."""
+    able = subprocess.run([spoor, "-q", "-e", "interval:ms:1 { exit(); }"], capture_output=True, text=True)
+    if able.returncode:
+        return print("skip a live trace: " + able.stderr.strip().split("\n")[0])
     path, lines = f"{directory}/clock.html", []
     with open(f"{directory}/clock.errors", "w+") as errors, subprocess.Popen(
             [spoor, "-f", "json", "--times", "-B", "line", "--html", path, "-e", CLOCK], stdout=subprocess.PIPE, stderr=errors, text=True) as process:
@@ -171,8 +174,7 @@ def goes_back_in_time(browser):
         process.wait()
         errors.seek(0)
         if process.returncode:
-            print("skip a live trace: " + errors.read().strip().split("\n")[0])
-            return
+            return say("a live trace", False, errors.read())
     printed = [json.loads(line) for line in lines]
     page = Page(browser, path)
     start = int(page.tables()["start"])

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "export/html/column.h"
-/* page_head and page_tail: see tools/embed-page */
+/* page_head and page_tail: see tools/embed */
 #include "page.inc"
 
 static void put_parts(struct text *out, const char *const *parts)

@@ -70,7 +70,7 @@ function drawLines(canvas, width, height, series) {
 }
 
 function drawSpark(canvas, points, colour) {
-    const width = 110, height = 16, to = sized(canvas, width, height);
+    const width = 90, height = 16, to = sized(canvas, width, height);
     const most = points.reduce((a, [, b]) => Math.max(a, b), 0), least = points.reduce((a, [, b]) => Math.min(a, b), 0);
     to.strokeStyle = colour;
     to.beginPath();
