@@ -5,6 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/output.h"
+#include "cmd/stop.h"
 #include "history/history.h"
 
 struct page {
@@ -38,7 +39,9 @@ int page_begin(struct options *options, const char *title, struct page **out)
 /* Returns whether the file has the whole page. */
 static bool write_page(struct page *page)
 {
+    static volatile int asked;
     struct text text = {0};
+    stop_on_signals(&asked); /* whoever asks for the end again does not want to lose the page */
     const int error = history_write(&page->history, &text);
     if (error)
         command_print(stderr, "ERROR: there is not enough memory for the page '%s'\n", page->path);

@@ -9,8 +9,10 @@
 enum {
     LOOK_NS = 100000000,     /* between two looks at maps, at first */
     LOOK_REPLAY_NS = 100000, /* over recordings, which are often short */
-    LOOK_SHARE = 50,         /* looks take at most one part in so many of the time, */
-    LOOK_REPLAY_SHARE = 5,   /* and over recordings, where nobody waits for events, more */
+    LOOK_LONGEST_NS =
+        50000000,    /* a map that takes longer is not looked at before the end: events have to be handled */
+    LOOK_SHARE = 50, /* looks take at most one part in so many of the time, */
+    LOOK_REPLAY_SHARE = 5, /* and over recordings, where nobody waits for events, more */
 };
 
 static void advance(struct history *history, uint64_t time)
@@ -69,15 +71,26 @@ static void look_at(void *state, const struct map_snapshot *snapshot)
     history_keep(look->history, look->printer, snapshot, look->history->end, 0, 0, true);
 }
 
+static bool is_looked_at(struct history *history, const struct image_map *map)
+{
+    const struct history_map *known = history_find(history, map->name);
+    if (map->name[0] != '@' || !map->value || (known && known->is_printed))
+        return false;
+    return !known || !known->is_slow || history->is_ending;
+}
+
 static void look_at_all(struct history *history, struct session *session)
 {
     const struct image *image = session_image(session);
     struct look look = {history, session_printer(session)};
     for (size_t i = 0; i < image->map_count; i++) {
-        const struct image_map *map = &image->maps[i];
-        const struct history_map *known = history_find(history, map->name);
-        if (map->name[0] == '@' && map->value && (!known || !known->is_printed))
-            snapshot_read(session_host(session), image, i, look_at, &look);
+        const uint64_t before = clock_ns(CLOCK_MONOTONIC);
+        if (!is_looked_at(history, &image->maps[i]))
+            continue;
+        snapshot_read(session_host(session), image, i, look_at, &look);
+        struct history_map *map = history_find(history, image->maps[i].name);
+        if (map && !history->is_replay && !history->is_ending)
+            map->is_slow = clock_ns(CLOCK_MONOTONIC) - before > LOOK_LONGEST_NS;
     }
 }
 

@@ -52,6 +52,7 @@ struct history_map {
     size_t count, room;
     size_t stride, skipped; /* of printed states, every stride-th is kept */
     uint64_t emptied;
+    bool is_slow;                  /* looks at it take so long that there is one at the end only */
     size_t keys_left, states_left; /* what is not in the page: keys of a state at most; states */
 };
 

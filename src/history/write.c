@@ -69,11 +69,12 @@ static void put_map(struct text *out, const struct history_map *map)
     static const char *const kinds[] = {"numbers", "stats", "rows", "series", "texts"};
     text_add(out, "{\"name\": ");
     json_string(out, map->name);
-    text_printf(out,
-                ", \"kind\": \"%s\", \"signed\": %d, \"adds\": %d, \"keyed\": %d, \"printed\": %d, "
-                "\"keysLeft\": %zu, \"statesLeft\": %zu",
-                kinds[map->kind], map->is_signed, map->adds_up, map->is_keyed, map->is_printed,
-                map->keys_left, map->states_left);
+    text_printf(
+        out,
+        ", \"kind\": \"%s\", \"signed\": %d, \"adds\": %d, \"keyed\": %d, \"printed\": %d, \"slow\": %d, "
+        "\"keysLeft\": %zu, \"statesLeft\": %zu",
+        kinds[map->kind], map->is_signed, map->adds_up, map->is_keyed, map->is_printed, map->is_slow,
+        map->keys_left, map->states_left);
     text_append(out, text_string(&map->head), map->head.length);
     out->failed |= map->head.failed;
     put_texts(out, "keys", &map->keys);

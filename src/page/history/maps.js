@@ -44,6 +44,7 @@ function notesOf(map) {
     const notes = [];
     if (map.keysLeft) notes.push(`${commas(map.keysLeft)} keys are left out: those with the ${commas(tables.keysMax)} largest values are kept.`);
     if (map.statesLeft) notes.push(`${commas(map.statesLeft)} states are left out, evenly: ${commas(tables.statesMax)} are kept at most.`);
+    if (map.slow) notes.push('To read this map takes so long that events would have waited: no more states were taken until the end.');
     return notes.join(' ');
 }
 
