@@ -154,6 +154,7 @@ def text_is_the_same(browser, path):
 
 CLOCK = """begin { printf("begins\\n"); }
 interval:ms:40 { @printed["tick"] = count(); @printed["k"] = count(); @values = hist(nsecs % 1000); print(@printed); printf("tick %d\\n", @n); @n++;
+    @series = tseries(@n, 40ms, 200, "max");
     @cleared = count(); print(@cleared); clear(@cleared);
     @looked["all"] = count(); if (@n % 3 == 0) { print(@values); clear(@values); } }
 interval:ms:40 { if (@n == 20) { @nothing[1] = 1; delete(@nothing, 1); } }"""
@@ -184,6 +185,8 @@ def goes_back_in_time(browser):
         shown = {row[0]: value_of(row[1]) for row in page.rows("@printed")}
         say(f"at {time} ns @printed has what was printed then", shown == state, (state, shown))
     page.go(f"#t={wanted[len(wanted) // 2][0]}")
+    value = page.rows("@series")[0][0]
+    say("a time series has the value of that time", abs(state_number(wanted, len(wanted) // 2) - int(value)) <= 3, (value, wanted[len(wanted) // 2]))
     value, rate = page.rows("@cleared")[0][:2]
     say("a counter that is cleared counts from then on", value == "1" and 0 < float(rate) < 100, (value, rate))
     hists = [(int(line["time_ns"]) - start, line["data"]["@values"]) for line in printed if "@values" in (line.get("data") or {}) and "time_ns" in line]
@@ -234,6 +237,11 @@ def goes_back_in_time(browser):
     browser.resize(1280, 800)
     browser.dark(False)
     again.is_alone("a live trace")
+
+
+def state_number(wanted, index):
+    """What the script's @n was when it printed a state."""
+    return wanted[index][1]["tick"] - 1
 
 
 def tells_what_is_wrong(browser):

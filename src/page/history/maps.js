@@ -13,7 +13,7 @@ function headsOf(map) {
     const keys = !map.keyed ? [] : map.columns.length ? map.columns.map((name, i) => clean(name) || `key ${i + 1}`) : ['key'];
     const values = {
         numbers: map.adds ? ['value:', 'per second:'] : ['value:'], stats: ['average:', 'count:', 'total:'],
-        rows: ['count:', 'p50:', 'p90:', 'p99:', 'max:'], series: ['newest:'], texts: ['value'],
+        rows: ['count:', 'p50:', 'p90:', 'p99:', 'max:'], series: ['value:'], texts: ['value'],
     }[map.kind];
     return [...keys, ...values, ...(hasSparks(map) ? ['over time'] : [])];
 }
@@ -72,7 +72,8 @@ function cellsOf(map, index, key) {
         for (const share of QUANTILES) number(quantileRow(counts, share), rowLabel(map, quantileRow(counts, share)));
         number(counts.findLastIndex((one) => one), rowLabel(map, counts.findLastIndex((one) => one)));
     } else if (map.kind === 'series') {
-        number(numberOf(map, value), value.length ? commas(value.at(-1)[1]) : '');
+        const point = pointAt(map, value);
+        number(point ? point[1] : 0, point ? commas(point[1]) : '');
     } else {
         cells.push({by: map.texts[value], text: map.texts[value]});
     }
@@ -99,11 +100,14 @@ function pointsOf(map, key) {
 }
 
 // Intervals of a time series count from 1970.
+const epochTime = (map, epoch) => Number(BigInt(epoch) * BigInt(map.interval) - BigInt(tables.start) - BigInt(tables.realtime));
+
 function seriesPoints(map, points) {
-    const offset = BigInt(tables.start) + BigInt(tables.realtime);
-    return points.map(([epoch, value]) => [Number(BigInt(epoch) * BigInt(map.interval) - offset), Number(value)]).filter(([time]) => time <= tables.end)
-        .map(([time, value]) => [Math.max(0, time), value]);
+    return points.map(([epoch, value]) => [epochTime(map, epoch), Number(value)]).filter(([time]) => time <= tables.end).map(([time, value]) => [Math.max(0, time), value]);
 }
+
+// The last point until the cursor.
+const pointAt = (map, points) => (view.time === null ? points.at(-1) : points.findLast(([epoch]) => epochTime(map, epoch) <= view.time));
 
 // ---- a map ----
 
@@ -195,7 +199,7 @@ function showMap(map) {
         return;
     }
     const rows = keysShown(map, index), keys = map.states[index].size;
-    about.textContent = `${map.printed ? 'printed' : 'state'} at ${exact(map.times[index])} (${index + 1} of ${map.times.length})` +
+    about.textContent = map.kind === 'series' ? `intervals of ${brief(map.interval)}` : `${map.printed ? 'printed' : 'state'} at ${exact(map.times[index])} (${index + 1} of ${map.times.length})` +
         (map.keyed ? `, ${rows.length < keys ? `${commas(rows.length)} of ` : ''}${count(keys, 'key')}` : '');
     map.section.dataset.time = map.times[index];
     table.replaceChildren(...(map.keyed || map.kind !== 'rows' || rows.length ? makeMapTable(map, index, rows) : []));
