@@ -39,6 +39,11 @@ void proto_signed(struct text *out, unsigned field, int64_t value)
     proto_number(out, field, (uint64_t)value); /* an int64, and not the zigzag encoding of sint64 */
 }
 
+void proto_zigzag(struct text *out, unsigned field, int64_t value)
+{
+    proto_number(out, field, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+}
+
 void proto_fixed(struct text *out, unsigned field, uint64_t value)
 {
     char bytes[8];
@@ -77,6 +82,11 @@ void proto_string(struct text *out, unsigned field, const char *bytes, size_t le
 size_t proto_open(struct text *out, unsigned field)
 {
     put_key(out, field, WIRE_BYTES);
+    return proto_begin(out);
+}
+
+size_t proto_begin(struct text *out)
+{
     text_char(out, 0);
     return out->length;
 }

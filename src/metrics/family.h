@@ -34,8 +34,9 @@ struct metric_family {
     size_t label_count;
     const struct metric_row *rows; /* of a histogram, in ascending order */
     uint32_t row_count;
-    uint32_t first,
-        last; /* the rows that are written as buckets; first > last: only the one for all values */
+    int schema; /* of a native histogram (native.h) */
+    /* The rows that are written as buckets. first > last: there is only the bucket for all values. */
+    uint32_t first, last;
 };
 
 struct metric_point {
@@ -52,6 +53,7 @@ struct metric_writer {
     const struct metric_family *family; /* the one that is being written */
     size_t begun;                       /* where it begins in `out` */
     bool has_points;
+    size_t opened; /* the message of the family; only of protocol buffers */
 };
 
 struct metric_format {
@@ -63,8 +65,9 @@ struct metric_format {
     void (*finish)(struct metric_writer *writer);
 };
 
-/* The text format of Prometheus, version 0.0.4, and OpenMetrics 1.0. */
-extern const struct metric_format metric_text, metric_openmetrics;
+/* The text format of Prometheus, version 0.0.4; OpenMetrics 1.0; the protocol buffers of Prometheus, each message behind its
+ * length, in which histograms are native ones beside the classic ones. */
+extern const struct metric_format metric_text, metric_openmetrics, metric_protobuf;
 
 /* A family without points is not written. */
 void metric_begin(struct metric_writer *writer, const struct metric_family *family);

@@ -11,6 +11,7 @@
 #include "bpf/host.h"
 #include "metrics/help.h"
 #include "metrics/names.h"
+#include "metrics/native.h"
 #include "print/map.h"
 #include "print/series.h"
 #include "print/snapshot.h"
@@ -93,6 +94,8 @@ static int make_rows(struct map_family *of)
         of->rows[i] = (struct metric_row){row_end(bounds.has_low, bounds.low, -INFINITY),
                                           row_end(bounds.has_high, bounds.high, INFINITY)};
     }
+    if (of->rows)
+        family->schema = metric_native_schema(of->rows, family->row_count);
     return of->rows ? 0 : -ENOMEM;
 }
 

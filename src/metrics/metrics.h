@@ -3,6 +3,7 @@
  *
  *   family.h    families and points, and the formats in which they are written
  *   text.c      the two text formats
+ *   protobuf.c  protocol buffers; native.c, histograms as Prometheus keeps them itself
  *   names.c     names of families and labels
  *   help.c      what the script says about a map in a comment
  *   maps.c      maps as families; counters that go on when a script clears its maps

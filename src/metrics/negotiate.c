@@ -97,6 +97,11 @@ static const struct metric_format *format_of(const struct choice *choice)
                        !has_parameter(choice, "version", "1.0.0")
                    ? NULL
                    : &metric_openmetrics;
+    if (is_named(choice, "application/vnd.google.protobuf"))
+        return has_parameter(choice, "proto", "io.prometheus.client.MetricFamily") &&
+                       has_parameter(choice, "encoding", "delimited")
+                   ? &metric_protobuf
+                   : NULL;
     if (is_named(choice, "text/plain") || is_named(choice, "text/*") || is_named(choice, "*/*"))
         return &metric_text;
     return NULL;

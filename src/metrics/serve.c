@@ -14,16 +14,24 @@
 
 enum { HTTP_NOT_FOUND = 404, HTTP_UNAVAILABLE = 503, GZIP_MIN = 1024 };
 
-enum message { MESSAGE_INDEX, MESSAGE_NOT_FOUND, MESSAGE_BUSY, MESSAGE_FAILED, MESSAGES };
+enum message { MESSAGE_INDEX, MESSAGE_NOT_FOUND, MESSAGE_FAILED, MESSAGES };
 static const struct {
     unsigned status;
     const char *text;
 } messages[MESSAGES] = {
     [MESSAGE_INDEX] = {200, "spoor: metrics of a script are at /metrics\n"},
     [MESSAGE_NOT_FOUND] = {HTTP_NOT_FOUND, "There is only /metrics.\n"},
-    [MESSAGE_BUSY] = {HTTP_UNAVAILABLE, "Metrics were read a moment ago; come again.\n"},
     [MESSAGE_FAILED] = {HTTP_UNAVAILABLE, "Metrics could not be read.\n"},
 };
+
+/* Metrics as they were read last in one of the forms that scrapers may want: formats, with gzip or without. */
+struct form {
+    const struct metric_format *format; /* NULL: the form is not in use */
+    bool is_gzip;
+    struct http_page *page; /* NULL: they could not be read */
+    uint64_t fresh_until;   /* until then they are not read again: monotonic clock, ns */
+};
+enum { FORMS = 6 };
 
 struct metric_server {
     struct http_server *http;
@@ -31,11 +39,8 @@ struct metric_server {
     void *state;
     const char *path; /* of the socket; NULL: it is no file */
     struct http_page *messages[MESSAGES];
-    struct http_page *page;             /* the last metrics */
-    const struct metric_format *format; /* theirs */
-    bool is_gzip;
-    uint64_t fresh_until; /* until then they are not read again: monotonic clock, ns */
-    int asked;            /* what metric_server_run() returns */
+    struct form forms[FORMS];
+    int asked; /* what metric_server_run() returns */
 };
 
 /* ---- answers ---- */
@@ -47,24 +52,42 @@ static struct http_page *answer_message(struct metric_server *server, enum messa
 }
 
 /* Makes the page of all metrics. Returns 0 or -errno. */
-static int make_page(struct metric_server *server, const struct metric_format *format, bool is_gzip)
+static int make_page(struct metric_server *server, struct form *form)
 {
     struct text body = {0}, compressed = {0};
-    struct metric_writer writer = {.format = format, .out = &body};
+    struct metric_writer writer = {.format = form->format, .out = &body};
     int error = server->source(server->state, &writer);
     metric_finish(&writer);
-    is_gzip &= body.length >= GZIP_MIN;
+    const bool is_gzip = form->is_gzip && body.length >= GZIP_MIN;
     if (!error && !body.failed && is_gzip)
         error = gzip_append(&compressed, text_string(&body), body.length);
     if (!error) {
-        http_page_free(server->page);
-        server->page =
-            http_page(is_gzip ? &compressed : &body, format->content_type, is_gzip ? "gzip" : NULL);
-        error = server->page ? 0 : -ENOMEM;
+        form->page =
+            http_page(is_gzip ? &compressed : &body, form->format->content_type, is_gzip ? "gzip" : NULL);
+        error = form->page ? 0 : -ENOMEM;
     }
     text_free(&body);
     text_free(&compressed);
     return error;
+}
+
+/* Returns the form, which is fresh or has no page. Pages that are not fresh any more are freed. */
+static struct form *find_form(struct metric_server *server, const struct metric_format *format, bool is_gzip,
+                              uint64_t now)
+{
+    struct form *found = NULL, *unused = NULL;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct form *form = &server->forms[i];
+        if (form->format && now >= form->fresh_until) {
+            http_page_free(form->page);
+            *form = (struct form){0};
+        }
+        if (form->format == format && form->is_gzip == is_gzip)
+            found = form;
+        else if (!form->format)
+            unused = form;
+    }
+    return found ? found : unused;
 }
 
 static struct http_page *answer_metrics(struct metric_server *server, const struct http_request *request,
@@ -73,19 +96,15 @@ static struct http_page *answer_metrics(struct metric_server *server, const stru
     const struct metric_format *format = metric_negotiate(request->accept);
     const bool is_gzip = metric_allows_gzip(request->accept_encoding);
     const uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    if (now < server->fresh_until) {
-        if (server->page && server->format == format && server->is_gzip == is_gzip)
-            return server->page;
-        return answer_message(server, MESSAGE_BUSY, status);
+    struct form *form = find_form(server, format, is_gzip, now);
+    if (!form->format) {
+        *form = (struct form){.format = format, .is_gzip = is_gzip};
+        const int error = make_page(server, form);
+        form->fresh_until = now + (clock_ns(CLOCK_MONOTONIC) - now) * METRIC_COST_SHARE;
+        if (error || !server->asked)
+            server->asked = error ? error : 1;
     }
-    const int error = make_page(server, format, is_gzip);
-    if (error || !server->asked)
-        server->asked = error ? error : 1;
-    const uint64_t cost = clock_ns(CLOCK_MONOTONIC) - now;
-    server->fresh_until = now + cost * METRIC_COST_SHARE;
-    server->format = format;
-    server->is_gzip = is_gzip;
-    return error ? answer_message(server, MESSAGE_FAILED, status) : server->page;
+    return form->page ? form->page : answer_message(server, MESSAGE_FAILED, status);
 }
 
 static struct http_page *answer(void *state, const struct http_request *request, unsigned *status)
@@ -164,7 +183,8 @@ void metric_server_close(struct metric_server *server)
     http_close(server->http);
     for (size_t i = 0; i < MESSAGES; i++)
         http_page_free(server->messages[i]);
-    http_page_free(server->page);
+    for (size_t i = 0; i < FORMS; i++)
+        http_page_free(server->forms[i].page);
     if (server->path)
         unlink(server->path);
     free(server);

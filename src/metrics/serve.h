@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What scrapers get over HTTP: /metrics in the format that they ask for, and a page that says so.
  *
- * Scrapers do not take more than one part in METRIC_COST_SHARE of the time of this process: who asks again before that has
- * passed gets the same numbers, or is told to come again if it wants another format. */
+ * For each format, scrapers do not take more than one part in METRIC_COST_SHARE of the time of this process: who asks again
+ * before that has passed gets the same numbers. */
 #ifndef SPOOR_METRICS_SERVE_H
 #define SPOOR_METRICS_SERVE_H
 
 #include "metrics/address.h"
 #include "metrics/family.h"
 
-enum { METRIC_COST_SHARE = 10 };
+enum { METRIC_COST_SHARE = 20 };
 
 struct metric_server;
 

@@ -76,7 +76,7 @@ static void write_number(struct text *out, double number, bool is_real)
         text_add(out, isnan(number) ? "NaN" : number > 0 ? "+Inf" : "-Inf");
         return;
     }
-    if (fabs(number) < 0x1p63 && number == floor(number)) {
+    if (fabs(number) < 0x1p63 && number == (double)(int64_t)number) {
         text_printf(out, is_real ? "%.0f.0" : "%.0f", number);
         return;
     }

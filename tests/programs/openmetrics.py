@@ -3,6 +3,7 @@
 import glob
 import gzip
 import http.client
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import stat
 import subprocess
 import sys
 import time
+import urllib.parse
 
 root, build = sys.argv[1:3]
 spoor = os.path.join(build, "spoor")
@@ -167,12 +169,12 @@ for what, place, words in [
 class Running:
     """A trace that goes on."""
 
-    def __init__(self, place, script, *options):
-        with open("running.bt", "w") as file:
+    def __init__(self, place, script, *options, name="running", output=subprocess.DEVNULL):
+        with open(name + ".bt", "w") as file:
             file.write(script)
         self.errors = open("errors", "w")
-        self.process = subprocess.Popen([spoor, "-q", "--openmetrics", place, *options, "running.bt"],
-                                        stdout=subprocess.DEVNULL, stderr=self.errors)
+        self.process = subprocess.Popen([spoor, "-q", "--openmetrics", place, *options, name + ".bt"],
+                                        stdout=output, stderr=self.errors)
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
@@ -294,18 +296,9 @@ def answers(port):
         return False
 
 
-def scrape(port, **headers):
-    """A scrape; one that comes too soon after another in a different format is asked for again."""
-    while True:
-        status, head, body = ask(port, **headers)
-        if status != 503:
-            return status, head, body
-        time.sleep(0.01)
-
-
-def serve(script, *options):
+def serve(script, *options, **named):
     port = free_port()
-    trace = Running(f":{port}", script, *options)
+    trace = Running(f":{port}", script, *options, **named)
     if not until(lambda: answers(port) or trace.process.poll() is not None) or trace.process.poll() is not None:
         raise SystemExit("not ok a server\n" + read("errors"))
     return trace, port
@@ -321,17 +314,66 @@ if not any(os.path.exists(os.path.join(directory, "libmicrohttpd.so.12")) for di
            ["/lib", "/usr/lib", "/lib64", "/usr/lib64", *glob.glob("/usr/lib/*-linux-gnu")]):
     print("skip openmetrics over HTTP: there is no libmicrohttpd")
     sys.exit()
+
+
+class Prometheus:
+    """A server that scrapes one target."""
+
+    def __init__(self, name, target, *options):
+        os.mkdir(name)
+        with open(name + "/prometheus.yml", "w") as file:
+            file.write(f"""global: {{scrape_interval: 250ms, scrape_timeout: 250ms}}
+scrape_configs: [{{job_name: spoor, static_configs: [{{targets: ["127.0.0.1:{target}"]}}]}}]
+""")
+        self.port = free_port()
+        self.log = open(name + "/log", "w")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={name}/prometheus.yml", f"--storage.tsdb.path={name}/data",
+             f"--web.listen-address=127.0.0.1:{self.port}", *options], stdout=self.log, stderr=self.log,
+            env={**os.environ, "GOMAXPROCS": "2"})
+
+    def ask(self, query):
+        """The only answer to a query: a number, or None."""
+        try:
+            body = ask(self.port, "/api/v1/query?" + urllib.parse.urlencode({"query": query}))[2]
+        except OSError:
+            return None
+        found = json.loads(body).get("data", {}).get("result", [])
+        return float(found[0]["value"][1]) if len(found) == 1 and "value" in found[0] else None
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        finally:
+            self.process.kill()
+            self.log.close()
+
+
+SCRAPED = """
+begin { for ($i : 1..2001) { @power = hist($i); @exact = llhist($i); @steps = lhist($i, 0, 1000, 100); @all = stats($i); @bytes["x"] = sum($i); } }
+interval:ms:10 { @ticks = count(); @cleared = count(); @spread = hist(nsecs % 1000); }
+interval:ms:100 { clear(@cleared); clear(@spread); }
+"""
+servers = []
+if shutil.which("prometheus"):
+    scraped_output = open("scraped.json", "w")
+    scraped, scraped_port = serve(SCRAPED, "-f", "json", name="scraped", output=scraped_output)
+    # It begins to scrape some seconds after its start: meanwhile there are other tests.
+    servers = [Prometheus("classic", scraped_port),
+               Prometheus("native", scraped_port, "--enable-feature=native-histograms")]
+
 trace, port = serve(MANY)
-status, head, body = scrape(port)
+status, head, body = ask(port)
 result("the text format is the usual one", lint(body.decode()) or (
     None if head["Content-Type"].startswith("text/plain; version=0.0.4") and b"# EOF" not in body else head))
-status, head, body = scrape(port, Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+status, head, body = ask(port, Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
 result("OpenMetrics, for who asks for it", None if head["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
        and body.endswith(b"# EOF\n") and b"spoor_running_ticks_created " in body else (head, body[-300:]))
-status, head, body = scrape(port, Accept_Encoding="gzip")
+status, head, body = ask(port, Accept_Encoding="gzip")
 result("gzip, for who asks for it", None if head.get("Content-Encoding") == "gzip" and
        b"spoor_running_ticks_total" in gzip.decompress(body) and len(body) < 20000 else head)
-status, head, body = scrape(port, method="HEAD")
+status, head, body = ask(port, method="HEAD")
 result("HEAD has no body", None if status == 200 and not body and int(head["Content-Length"]) > 1000 else (status, head))
 result("other paths", None if [ask(port, path)[0] for path in ["/", "/metrics?x=y", "/metrics/", "/x", "/../metrics"]] ==
        [200, 200, 404, 404, 404] else "wrong")
@@ -349,7 +391,7 @@ def garbage():
                 client.sendall(bytes_)
             except OSError:
                 pass
-    return None if scrape(port)[0] == 200 and trace.process.poll() is None else "it does not answer any more"
+    return None if ask(port)[0] == 200 and trace.process.poll() is None else "it does not answer any more"
 
 
 result("garbage", garbage())
@@ -359,7 +401,7 @@ def consistent():
     """What changes while it is read: histograms are whole, counters do not go back."""
     before = {}
     for _ in range(50):
-        found = numbers(scrape(port)[2].decode())
+        found = numbers(ask(port)[2].decode())
         for name, number in found.items():
             if not name.startswith("spoor_trace") and number < before.get(name, 0):
                 return f"{name} goes back from {before[name]} to {number}"
@@ -394,7 +436,7 @@ def deaf():
         client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         clients.append(client)
     time_before = time.monotonic()
-    number = numbers(scrape(port, timeout=40)[2].decode())["spoor_running_ticks_total"]
+    number = numbers(ask(port, timeout=40)[2].decode())["spoor_running_ticks_total"]
     waited = time.monotonic() - time_before
     after = read(f"/proc/{trace.process.pid}/status")
     grown = [int(re.search(r"VmRSS:\s*(\d+)", text).group(1)) // 1024 for text in (before, after)]
@@ -440,3 +482,66 @@ def in_use():
 
 
 result("an address that is in use", in_use())
+
+
+# ---- a real server ----
+
+def near(number, expected, share):
+    return number is not None and abs(number - expected) <= share * expected
+
+
+def prometheus():
+    """What PromQL says is what the script counted."""
+    classic, native = servers
+    if not all(until(lambda: (server.ask("count_over_time(spoor_scraped_ticks_total[1m])") or 0) >= 12, 60) for server in servers):
+        return [read("classic/log"), read("native/log")]
+    failures = []
+    for server, name in ((classic, "classic"), (native, "native")):
+        for query, expected in {"up": 1, "spoor_scraped_all_count": 2000, "spoor_scraped_all_sum": 2001000,
+                                'spoor_scraped_bytes_sum{key0="x"}': 2001000, "spoor_trace_probes": 3,
+                                "resets(spoor_scraped_cleared_total[1m])": 0}.items():
+            if server.ask(query) != expected:
+                failures.append((name, query, server.ask(query), expected))
+        begin = time.monotonic(), numbers(ask(scraped_port)[2].decode())["spoor_scraped_ticks_total"]
+        time.sleep(1)
+        end = time.monotonic(), numbers(ask(scraped_port)[2].decode())["spoor_scraped_ticks_total"]
+        rate, own = server.ask("rate(spoor_scraped_ticks_total[2s])"), (end[1] - begin[1]) / (end[0] - begin[0])
+        if not near(rate, own, 0.2):
+            failures.append((name, "rate", rate, own))
+    quantiles = {  # what the classic ones say by linear, the native ones by exponential interpolation within a bucket
+        ("power", 0.5): (1000, 0.05), ("power", 0.9): (1800, 0.1), ("exact", 0.5): (1000, 0.02), ("exact", 0.9): (1800, 0.02),
+        ("steps", 0.25): (500, 0.15)}
+    for (name, share), (expected, error) in quantiles.items():
+        for server, series in ((classic, name + "_bucket"), (native, name)):
+            number = server.ask(f"histogram_quantile({share}, spoor_scraped_{series})")
+            if not near(number, expected, error):
+                failures.append((series, share, number, expected))
+    for query, expected in {"histogram_count(spoor_scraped_power)": 2000, "histogram_count(spoor_scraped_exact)": 2000,
+                            "histogram_fraction(64, 512, spoor_scraped_power) * 2000": 448}.items():
+        if not near(native.ask(query), expected, 1e-9):
+            failures.append(("native", query, native.ask(query), expected))
+    if classic.ask('spoor_scraped_power_bucket{le="511.0"}') != 511:
+        failures.append(("classic", "le=511.0", classic.ask('spoor_scraped_power_bucket{le="511.0"}')))
+    if native.ask("spoor_scraped_power_bucket") is not None:
+        failures.append("the native server got classic histograms")
+    for server in servers:
+        if not near(server.ask("resets(spoor_scraped_spread_count[1m])" if server is classic else
+                               "resets(spoor_scraped_spread[1m])"), 0, 0):
+            failures.append("a histogram goes back when the script clears it")
+    return failures
+
+
+if servers:
+    try:
+        failure = prometheus()
+    finally:
+        for server in servers:
+            server.end()
+        status = scraped.end()
+        scraped_output.close()
+    result("a server of Prometheus, with classic and with native histograms", failure or status)
+    lines = [json.loads(line) for line in read("scraped.json").splitlines()]
+    exact = next(line for line in lines if "@exact" in line.get("data", {}))["data"]["@exact"]
+    result("quantiles are the tool's own", None if near(exact["p50"], 1000, 0.02) and near(exact["p90"], 1800, 0.02) else exact)
+else:
+    print("skip openmetrics of a server of Prometheus: there is no prometheus")

@@ -15,6 +15,7 @@
 #include "metrics/family.h"
 #include "metrics/help.h"
 #include "metrics/names.h"
+#include "metrics/native.h"
 #include "metrics/negotiate.h"
 
 /* ---- formats ---- */
@@ -121,6 +122,73 @@ static void nothing_without_points(void **state)
 {
     (void)state;
     assert_written(&metric_text, &(struct metric_family){.name = "x", .help = "h"}, NULL, "");
+}
+
+/* ---- protocol buffers and native histograms ---- */
+
+static void protocol_buffers(void **state)
+{
+    static const char expected[] =
+        "\x1b\x0a\x07x_total\x12\x01h\x18\x00\x22\x0b\x1a\x09\x09\0\0\0\0\0\0\xf0\x3f";
+    const struct metric_family family = {.name = "x", .help = "h", .kind = METRIC_COUNTER};
+    struct text text = {0};
+    struct metric_writer writer = {.format = &metric_protobuf, .out = &text};
+    (void)state;
+    metric_begin(&writer, &family);
+    metric_end(&writer);
+    assert_int_equal(text.length, 0);
+    metric_begin(&writer, &family);
+    metric_point(&writer, &(struct metric_point){.values = "", .value = 1});
+    metric_end(&writer);
+    metric_finish(&writer);
+    assert_int_equal(text.length, sizeof expected - 1);
+    assert_memory_equal(text.bytes, expected, sizeof expected - 1);
+    text_free(&text);
+}
+
+static void assert_buckets(const struct metric_family *family, const uint64_t *counts, bool is_negative,
+                           const char *expected)
+{
+    struct native_walk walk = {family, counts, is_negative, 0};
+    struct text text = {0};
+    int32_t index;
+    uint64_t count;
+    while (native_next(&walk, &index, &count))
+        text_printf(&text, "%d:%llu ", (int)index, (unsigned long long)count);
+    assert_string_equal(text_string(&text), expected);
+    text_free(&text);
+}
+
+static void native_histograms(void **state)
+{
+    static const struct metric_row powers[] = {{-INFINITY, -1}, {0, 0}, {1, 1},
+                                               {2, 3},          {4, 7}, {8, INFINITY}};
+    static const struct metric_row steps[] = {{-10, -1}, {0, 9}, {10, 19}, {20, 29}, {30, 39}};
+    static const uint64_t all[] = {1, 2, 3, 4, 5, 6}, gap[] = {0, 0, 7, 0, 9, 0};
+    struct metric_family family = {.rows = powers, .row_count = 6};
+    (void)state;
+    family.schema = metric_native_schema(powers, 6);
+    assert_int_equal(family.schema, 0);
+    assert_buckets(&family, all, false, "0:3 2:4 3:5 4:6 ");
+    assert_buckets(&family, all, true, "1:1 ");
+    assert_int_equal(native_zeros(&family, all), 2);
+    assert_buckets(&family, gap, false, "0:7 3:9 ");
+    family = (struct metric_family){.rows = steps, .row_count = 5};
+    family.schema = metric_native_schema(steps, 5);
+    assert_int_equal(family.schema, 0);
+    assert_buckets(&family, all, false, "3:2 4:3 5:4 6:5 ");
+    assert_buckets(&family, all, true, "3:1 ");
+    for (family.schema = NATIVE_SCHEMA_MIN; family.schema <= NATIVE_SCHEMA_MAX; family.schema++) {
+        static const struct metric_row row[] = {{1024, 1024}};
+        family.rows = row;
+        family.row_count = 1;
+        struct native_walk walk = {&family, all, false, 0};
+        int32_t index;
+        uint64_t count;
+        assert_true(native_next(&walk, &index, &count));
+        assert_int_equal(index, family.schema >= 0 ? 10 << family.schema
+                                                   : (10 + (1 << -family.schema) - 1) >> -family.schema);
+    }
 }
 
 /* ---- values of labels ---- */
@@ -261,6 +329,12 @@ static void formats_are_negotiated(void **state)
         {"application/openmetrics-text;q=0", &metric_text},
         {"APPLICATION/OpenMetrics-Text ; Q=0.9,*/*;q=0.1", &metric_openmetrics},
         {";;;,,;q=,=;q", &metric_text},
+        {"application/vnd.google.protobuf", &metric_text},
+        {"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,*/"
+         "*;q=0.1",
+         &metric_protobuf},
+        {"application/vnd.google.protobuf;proto=other;encoding=delimited;q=0.9,text/plain;q=0.1",
+         &metric_text},
         {"application/openmetrics-text;q=nan", &metric_text},
     };
     (void)state;
@@ -321,6 +395,8 @@ int main(void)
         cmocka_unit_test(summaries),
         cmocka_unit_test(histograms),
         cmocka_unit_test(nothing_without_points),
+        cmocka_unit_test(protocol_buffers),
+        cmocka_unit_test(native_histograms),
         cmocka_unit_test(values_are_utf8),
         cmocka_unit_test(names_of_families),
         cmocka_unit_test(names_of_labels),
