@@ -29,7 +29,7 @@ int command_metrics(struct options *options, const char *script,
         *out = NULL;
     } else {
         options->session.watcher = metrics_watcher(*out);
-        options->session.counts_time = true;
+        options->session.counts_time = options->session.makes_files = true;
     }
     text_free(&why);
     text_free(&hint);

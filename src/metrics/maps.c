@@ -582,7 +582,7 @@ static int write_family(struct map_family *of, struct metric_writer *writer)
 
 static void write_left_out(const struct metric_maps *maps, struct metric_writer *writer)
 {
-    static const char *const labels[] = {"map"};
+    static const char *const labels[] = {"metric"};
     static const struct metric_family family = {
         .name = "spoor_trace_left_out_series",
         .help = "Keys of a map that are not among the metrics because there are too many series",
@@ -593,8 +593,8 @@ static void write_left_out(const struct metric_maps *maps, struct metric_writer 
     metric_begin(writer, &family);
     for (size_t i = 0; i < maps->count; i++) {
         const struct map_family *of = &maps->families[i];
-        const char *name = session_image(maps->session)->maps[of->index].name;
-        metric_point(writer, &(struct metric_point){.values = name, .value = (double)of->left_out});
+        metric_point(writer,
+                     &(struct metric_point){.values = of->family.name, .value = (double)of->left_out});
     }
     metric_end(writer);
 }

@@ -62,7 +62,8 @@ static int give_up_privileges(struct session *session)
     const struct action_table *actions = &session->actions;
     unsigned uses = (session->kernel ? PRIVILEGE_TRACE : 0) |
                     (session->options.rotate_bytes ? PRIVILEGE_OPEN_FILES : 0) |
-                    (session->options.keep_files ? PRIVILEGE_REMOVE_FILES : 0);
+                    (session->options.keep_files ? PRIVILEGE_REMOVE_FILES : 0) |
+                    (session->options.makes_files ? PRIVILEGE_OPEN_FILES | PRIVILEGE_REMOVE_FILES : 0);
     if (session->options.is_embedded || session->options.is_unsafe)
         return 0;
     for (size_t i = 0; i < actions->count; i++)

@@ -89,6 +89,7 @@ struct session_options {
     uint64_t max_events;               /* after how many events it ends; 0: no limit */
     uint64_t max_memory;               /* bytes for maps, rings and this process; 0: no limit */
     bool unbuffered;                   /* write each record at once: -B line, -B none */
+    bool makes_files;                  /* the caller makes and replaces files while the trace runs */
     bool counts_time;                  /* the kernel measures how long programs run; session_each_program() */
     bool keep_maps_quiet;              /* no maps at the end, nor the empty lines before them */
     bool bcc_histograms;               /* --histogram bcc */

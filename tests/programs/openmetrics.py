@@ -114,7 +114,7 @@ result("kinds of maps", done.stderr.decode() or wanted(found, {
     'spoor_script_steps_bucket{key0="w",le="-1"}': 1, 'spoor_script_steps_bucket{key0="w",le="9"}': 1,
     "spoor_script_now": -5, 'spoor_script_on{key0="1",key1="2",key2="z"}': 1,
     "spoor_script_text": None, 'spoor_script_unset{key0="1"}': None,
-    'spoor_trace_left_out_series{map="@calls"}': 0,
+    'spoor_trace_left_out_series{metric="spoor_script_calls"}': 0,
 }))
 result("comments are help", None if "# HELP spoor_script_calls_total How often, and by whom.\n" in
        publish(KINDS.replace("begin {\n", "begin {"))[0] and "# HELP spoor_script_least The largest.\n" in text
@@ -141,11 +141,30 @@ result("counters go on when the script clears its maps", done.stderr.decode() or
     'spoor_script_h_bucket{le="7"}': 1, 'spoor_script_h_bucket{le="127"}': 2, "spoor_script_h_count": 2,
     "spoor_script_s_sum": 7, "spoor_script_g": None, 'spoor_script_z_total{key0="a"}': 2}))
 
+text, done = publish("""enum state { IDLE = 1, BUSY }
+config = { labels = "@e: what; @p: a, b" }
+begin { @e[(enum state)2] = count(); @r[(name = "x", number = 5)] = count(); @p[1, "y"] = count(); exit(); }""")
+result("names of enums, records and the setting are labels", done.stderr.decode() or wanted(numbers(text), {
+    'spoor_script_e_total{what="BUSY"}': 1, 'spoor_script_r_total{name="x",number="5"}': 1,
+    'spoor_script_p_total{a="1",b="y"}': 1}))
+
+run("--openmetrics", "out.prom", "-f", "kept.spoor", "-e",
+    "trace:tcp:TCP_REQ_NEW { @new = count(); } trace:*:* { @all[probe] = count(); }")
+found = numbers(read("out.prom"))
+own = json.loads(run("-f", "json", "-f", "kept.spoor", "-e", "trace:*:* { @all = count(); }").stdout)["data"]["@all"]
+result("scripts over recordings", wanted(found, {"spoor_new_total": 1000}) or (
+    None if sum(number for name, number in found.items() if name.startswith("spoor_all_total")) == own else (own, found)))
+os.unlink("out.prom")
+
+done = run("--openmetrics", "out.prom", "-e", "begin { @x = count(); }", "-e", "begin { @x = count(); @x = count(); exit(); }")
+result("maps of one name in two scripts", wanted(numbers(read("out.prom")), {"spoor_x_total": 1, "spoor_x_2_total": 2}))
+os.unlink("out.prom")
+
 text, done = publish("config = { max_map_keys = 200000 } begin { for ($i : 0..100000) { @[$i] = count(); } @one = count(); exit(); }",
                      "script.bt", "--openmetrics-series", "1000")
 found = numbers(text)
 result("series are bounded, and what is left out is counted",
-       wanted(found, {'spoor_trace_left_out_series{map="@"}': 99000, 'spoor_trace_left_out_series{map="@one"}': 1}) or
+       wanted(found, {'spoor_trace_left_out_series{metric="spoor_script"}': 99000, 'spoor_trace_left_out_series{metric="spoor_script_one"}': 1}) or
        (None if sum(name.startswith("spoor_script_total") for name in found) == 1000 else "not 1000 series"))
 
 
@@ -213,6 +232,17 @@ status = trace.end()
 mode = stat.S_IMODE(os.stat("ticks.prom").st_mode)
 result("a file is replaced at once, period by period", failure or (None if status == 0 and mode == 0o644 else (status, mode)))
 result("nothing else is left in its directory", [name for name in os.listdir(".") if name.startswith("ticks.prom.")])
+
+os.mkdir("theirs")
+os.chown("theirs", 65534, 65534)
+os.chmod("theirs", 0o755)
+os.chmod(".", 0o755)
+trace = Running("theirs/x.prom", TICKS, "--openmetrics-period", "100ms")
+until(lambda: os.path.exists("theirs/x.prom"))
+first = os.stat("theirs/x.prom").st_ino if os.path.exists("theirs/x.prom") else 0
+again = until(lambda: os.stat("theirs/x.prom").st_ino != first, 5)
+status = trace.end()
+result("a directory of another user", None if first and again and status == 0 and not read("errors") else read("errors"))
 
 OWN = """begin { @zero = (uint64)0; }
 interval:ms:2 { @ticks = count(); @x = 7 / (uint64)@zero; } interval:ms:2 { @again = count(); printf("x"); }
@@ -422,6 +452,31 @@ def consistent():
 result("scrapes while maps change", consistent())
 status = trace.end()
 result("it ends", None if status == 0 and not answers(port) else status)
+
+
+def deleted():
+    """A key that is deleted vanishes; one that comes again begins a new series."""
+    trace, port = serve("""
+begin { @k["gone"] = count(); @k["stays"] = count(); @k["again"] = count(); @k["again"] = count(); }
+interval:ms:300 { if (@deleted == 0) { delete(@k, "gone"); delete(@k, "again"); @deleted = 1; } }
+interval:ms:700 { if (@done == 0) { @k["again"] = count(); @done = 1; } }""")
+    created = {}
+    def look(): # numbers, and when "again" began
+        text = ask(port, Accept="application/openmetrics-text")[2].decode().replace("# EOF\n", "")
+        found = numbers(text)
+        created[found.get('spoor_running_k_created{key0="again"}')] = True
+        return found
+    if not until(lambda: 'spoor_running_k_total{key0="gone"}' not in look()):
+        return "a deleted key stays"
+    if not until(lambda: look().get("spoor_running_done")):
+        return "it does not go on"
+    found = look()
+    trace.end()
+    return wanted(found, {'spoor_running_k_total{key0="stays"}': 1, 'spoor_running_k_total{key0="again"}': 1}) or (
+        None if len([time for time in created if time]) == 2 else created)
+
+
+result("keys that are deleted", deleted())
 
 
 def deaf():
