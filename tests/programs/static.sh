@@ -68,6 +68,11 @@ result $? "top prints tables" errors
 script -qec "$build/spoor-static top -e 'begin { exit(); }'" /dev/null </dev/null >out 2>&1
 [ $? = 1 ] && grep -q 'the screen needs libncursesw.so.6: this program is linked statically' out && grep -q 'HINT: .*--batch' out
 result $? "top says that a screen needs a library" out
+"$build/spoor-static" -q --openmetrics :9435 -e 'begin { exit(); }' >out 2>&1
+[ $? = 1 ] && grep -q 'need libmicrohttpd.so.12: this program is linked statically' out && grep -q 'HINT: .*FILE.prom' out
+result $? "metrics over HTTP need a library" out
+"$build/spoor-static" -q --openmetrics ./static.prom -e 'begin { @ = count(); exit(); }' >out 2>&1 && grep -qx 'spoor_total 1' static.prom
+result $? "metrics in a file need none" out
 alone doctor
 grep -q 'elfutils .* reads debug information' out && grep -q 'liblzma unpacks' out
 result $? "elfutils and liblzma are inside" out
