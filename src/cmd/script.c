@@ -134,6 +134,7 @@ int command_read_text(const char *name, struct text *text)
  * and then messages that it cannot take at once are counted until it reads again. */
 enum { PATIENCE_MS = 200, PATIENCE_AT_END_MS = 100 };
 struct messages {
+    struct metrics *metrics; /* NULL: there are none */
     size_t lost;
     bool is_stuck;
 };
@@ -143,6 +144,12 @@ static void report(void *state, const char *text)
     struct messages *messages = state;
     messages->is_stuck = !command_write_in_time(text, messages->is_stuck ? 0 : PATIENCE_MS);
     messages->lost += messages->is_stuck;
+}
+
+static void publish_metrics(void *state)
+{
+    const struct messages *messages = state;
+    metrics_meanwhile(messages->metrics);
 }
 
 /* Prints, after the trace, what was wrong with it, and whether messages are missing. */
@@ -226,6 +233,8 @@ static int run(struct options *options, const struct source *source)
     const char *named = script->file && strcmp(script->file, "-") != 0 ? source->name : NULL;
     if (command_metrics(options, named, report, &messages, &metrics))
         return 1;
+    messages.metrics = metrics;
+    options->session.meanwhile = metrics ? publish_metrics : NULL;
     options->session.state = &messages;
     options->session.check_only |= options->lists;
     int error = command_compile(options, source, &session);

@@ -40,6 +40,8 @@ int metrics_open(const struct metrics_options *options, struct metrics **out, st
 const struct map_watcher *metrics_watcher(const struct metrics *metrics);
 /* Runs a compiled session as session_run() does, and publishes what it counts. Returns 0 or -errno. */
 int metrics_run(struct metrics *metrics, struct session *session, int *status);
+/* Publishes what is due, while the session waits for something else. */
+void metrics_meanwhile(struct metrics *metrics);
 void metrics_close(struct metrics *metrics);
 
 #endif

@@ -24,6 +24,7 @@ struct metrics {
     struct metric_own *own;
     struct table names; /* of families */
     uint64_t due;       /* when the file is written next, monotonic clock */
+    bool is_running;    /* the trace has begun and has not ended */
     int failed;         /* the error that was reported last; 0: the file is up to date */
 };
 
@@ -157,6 +158,21 @@ static void publish_when_due(struct metrics *metrics)
     metrics->due = now + (cost > period ? cost : period);
 }
 
+/* Returns whether somebody asked. */
+static bool publish_or_serve(struct metrics *metrics)
+{
+    if (metrics->server)
+        return serve(metrics);
+    publish_when_due(metrics);
+    return false;
+}
+
+void metrics_meanwhile(struct metrics *metrics)
+{
+    if (metrics->is_running)
+        publish_or_serve(metrics);
+}
+
 /* ---- the trace ---- */
 
 static int loop(struct metrics *metrics, struct session *session)
@@ -166,11 +182,7 @@ static int loop(struct metrics *metrics, struct session *session)
         const int got = session_iterate(session, wait_ms);
         if (got < 0)
             return got;
-        bool is_busy = got > 0;
-        if (metrics->server)
-            is_busy |= serve(metrics);
-        else
-            publish_when_due(metrics);
+        const bool is_busy = publish_or_serve(metrics) || got > 0;
         wait_ms = is_busy ? WAIT_MIN_MS : wait_ms * 2 < WAIT_MAX_MS ? wait_ms * 2 : WAIT_MAX_MS;
     }
     return 0;
@@ -186,7 +198,9 @@ int metrics_run(struct metrics *metrics, struct session *session, int *status)
         return error;
     if ((error = session_begin(session)))
         return error;
+    metrics->is_running = true;
     error = loop(metrics, session);
+    metrics->is_running = false;
     const int ended = session_end(session, status);
     if (!error && !ended && !metrics->server) {
         publish(metrics);

@@ -19,6 +19,7 @@
 enum {
     HELD_BYTES = 1 << 20,
     PART_BYTES = 4096, /* what a pipe that can be written takes without waiting */
+    MEANWHILE_MS = 20, /* between two calls of options.meanwhile */
     PATIENCE_MS = 600, /* how long a reader that does not read is waited for, once the end is asked for */
     ENDS_MAX = 2,      /* the second signal passes over what is not printed, the third gives up the reader */
 };
@@ -80,9 +81,15 @@ static void fail(struct session *session, const char *format, const char *what)
 static bool wait_for_reader(struct session *session)
 {
     for (;;) {
+        const bool is_asked = interrupt_is_asked(session);
+        const bool has_more = session->options.meanwhile && !is_asked;
         struct pollfd ready[] = {{session->options.output, POLLOUT, 0},
                                  {interrupt_descriptor(session), POLLIN, 0}};
-        int count = poll(ready, 2, interrupt_is_asked(session) ? PATIENCE_MS : -1);
+        int count = poll(ready, 2, is_asked ? PATIENCE_MS : has_more ? MEANWHILE_MS : -1);
+        if (count == 0 && has_more) {
+            session->options.meanwhile(session->options.state);
+            continue;
+        }
         if (count < 0 && errno != EINTR)
             return true; /* then writing will say what is wrong */
         if (count > 0 && ready[0].revents)

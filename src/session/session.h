@@ -99,6 +99,8 @@ struct session_options {
     void (*report)(void *state, const char *text);
     /* Gets how many sites are attached, now and then while that takes long; total 0: it is over. May be NULL. */
     void (*progress)(void *state, size_t done, size_t total);
+    /* Called now and then while the trace waits for the reader of its output. It may read maps. May be NULL. */
+    void (*meanwhile)(void *state);
     void *state;
     bool colour;
     bool colours_output; /* the output is to have colours */

@@ -453,6 +453,25 @@ status = trace.end()
 result("it ends", None if status == 0 and not answers(port) else status)
 
 
+def unread_output():
+    """Where nobody reads what the trace prints, it still answers."""
+    reader, writer = os.pipe()
+    trace, port = serve('interval:ms:1 { printf("%s\\n", "' + "x" * 500 + '"); @ticks = count(); }', output=writer)
+    ticks = lambda: numbers(ask(port)[2].decode())["spoor_running_ticks_total"]
+    try:
+        full = until(lambda: ticks() > 500)  # of 500 bytes each: more than a pipe holds
+        before = ticks()
+        goes_on = until(lambda: ticks() > before + 100)
+        status = trace.end()
+        return None if full and goes_on and status in (0, 1) else (full, goes_on, status)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+result("an output that nobody reads", unread_output())
+
+
 def deleted():
     """A key that is deleted vanishes; one that comes again begins a new series."""
     trace, port = serve("""
