@@ -8,11 +8,11 @@
 /* The largest window, and the header and trailer of gzip instead of zlib's. */
 enum { WINDOW = 15 + 16, MEMORY = 8 };
 
-int gzip_append(struct text *out, const char *bytes, size_t length)
+int gzip_append(struct text *out, const char *bytes, size_t length, int level)
 {
     z_stream stream = {0};
     if (length > UINT_MAX ||
-        deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+        deflateInit2(&stream, level, Z_DEFLATED, WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
         return -ENOMEM;
     const uLong bound = deflateBound(&stream, length);
     int error = bound <= UINT_MAX && text_reserve(out, bound) ? 0 : -ENOMEM;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-/* Appends the bytes as a file of gzip, compressed as fast as possible. Returns 0 or -ENOMEM. */
-int gzip_append(struct text *out, const char *bytes, size_t length);
+/* Appends the bytes as a file of gzip. level: zlib's, 1 is the fastest, 9 the smallest. Returns 0 or -ENOMEM. */
+int gzip_append(struct text *out, const char *bytes, size_t length, int level);
 
 #endif

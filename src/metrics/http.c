@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "metrics/http.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/library.h"
 
 /* ---- libmicrohttpd: what is used of it, which has been the same since its library has the version 12. Its headers are not
  * needed. ---- */
@@ -40,10 +41,7 @@ static struct {
     void (*free_page)(struct http_page *page);
 } mhd;
 
-static const struct {
-    const char *name;
-    void *into;
-} symbols[] = {
+static const struct library_symbol symbols[] = {
     {"MHD_start_daemon", &mhd.start},
     {"MHD_stop_daemon", &mhd.stop},
     {"MHD_run", &mhd.run},
@@ -56,18 +54,7 @@ static const struct {
 
 int http_load(struct text *why)
 {
-    void *library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
-    bool is_whole = library;
-    for (size_t i = 0; is_whole && i < sizeof symbols / sizeof *symbols; i++) {
-        void *address = dlsym(library, symbols[i].name);
-        is_whole = address;
-        memcpy(symbols[i].into, &address, sizeof address);
-    }
-    if (is_whole)
-        return 0;
-    const char *reason = library ? "it is another version" : dlerror();
-    text_add(why, reason ? reason : "it is not there");
-    return -ENOENT;
+    return library_load("libmicrohttpd.so.12", symbols, sizeof symbols / sizeof *symbols, why);
 }
 
 /* ---- pages ---- */

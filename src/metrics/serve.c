@@ -12,7 +12,7 @@
 #include "metrics/http.h"
 #include "metrics/negotiate.h"
 
-enum { HTTP_NOT_FOUND = 404, HTTP_UNAVAILABLE = 503, GZIP_MIN = 1024 };
+enum { HTTP_NOT_FOUND = 404, HTTP_UNAVAILABLE = 503, GZIP_MIN = 1024, FASTEST = 1 };
 
 enum message { MESSAGE_INDEX, MESSAGE_NOT_FOUND, MESSAGE_FAILED, MESSAGES };
 static const struct {
@@ -60,7 +60,7 @@ static int make_page(struct metric_server *server, struct form *form)
     metric_finish(&writer);
     const bool is_gzip = form->is_gzip && body.length >= GZIP_MIN;
     if (!error && !body.failed && is_gzip)
-        error = gzip_append(&compressed, text_string(&body), body.length);
+        error = gzip_append(&compressed, text_string(&body), body.length, FASTEST);
     if (!error) {
         form->page =
             http_page(is_gzip ? &compressed : &body, form->format->content_type, is_gzip ? "gzip" : NULL);

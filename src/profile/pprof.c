@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "base/gzip.h"
 #include "export/proto.h"
 #include "profile/profile.h"
 
-enum { /* numbers of fields, by message */
+enum { LEVEL = 6 }; /* of compression */
+enum {              /* numbers of fields, by message */
        PROFILE_SAMPLE_TYPE = 1,
        PROFILE_SAMPLE = 2,
        PROFILE_MAPPING = 3,
@@ -152,27 +153,6 @@ static void write_functions(struct pprof *pprof)
     free(files);
 }
 
-static int compress_gzip(const struct text *in, struct text *out)
-{
-    enum { GZIP_WINDOW = 15 + 16, MEMORY = 8 };
-    z_stream stream = {.next_in = (Bytef *)text_string(in), .avail_in = (uInt)in->length};
-    if (in->failed || in->length > UINT32_MAX ||
-        deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY) !=
-            Z_OK)
-        return -ENOMEM;
-    const size_t bound = deflateBound(&stream, in->length);
-    int error = text_reserve(out, bound) ? 0 : -ENOMEM;
-    if (!error) {
-        stream.next_out = (Bytef *)out->bytes + out->length;
-        stream.avail_out = (uInt)bound;
-        error = deflate(&stream, Z_FINISH) == Z_STREAM_END ? 0 : -ENOMEM;
-    }
-    if (!error)
-        out->length += stream.total_out;
-    deflateEnd(&stream);
-    return error;
-}
-
 static int write_pprof(const struct profile *profile, const struct profile_look *look, struct text *out)
 {
     struct pprof pprof = {.profile = profile};
@@ -197,7 +177,8 @@ static int write_pprof(const struct profile *profile, const struct profile_look 
     }
     text_append(&pprof.out, text_string(&pprof.names), pprof.names.length);
     pprof.out.failed |= pprof.names.failed || pprof.failed;
-    const int error = compress_gzip(&pprof.out, out);
+    const int error =
+        pprof.out.failed ? -ENOMEM : gzip_append(out, text_string(&pprof.out), pprof.out.length, LEVEL);
     table_free(&pprof.strings);
     table_free(&pprof.modules);
     text_free(&pprof.names);

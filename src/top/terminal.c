@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "top/terminal.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -15,6 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/library.h"
 #include "top/view.h"
 
 /* ---- ncurses: what is used of it, which has been the same since its version 6. Its headers are not needed. ---- */
@@ -57,10 +57,7 @@ static struct {
     int *colours;
 } curses;
 
-static const struct {
-    const char *name;
-    void *into;
-} symbols[] = {
+static const struct library_symbol symbols[] = {
     {"newterm", &curses.newterm},
     {"endwin", &curses.endwin},
     {"delscreen", &curses.delscreen},
@@ -88,18 +85,7 @@ static const struct {
 
 int terminal_load(struct text *why)
 {
-    void *library = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
-    bool is_whole = library;
-    for (size_t i = 0; is_whole && i < sizeof symbols / sizeof *symbols; i++) {
-        void *address = dlsym(library, symbols[i].name);
-        is_whole = address;
-        memcpy(symbols[i].into, &address, sizeof address);
-    }
-    if (is_whole)
-        return 0;
-    const char *reason = library ? "it is another version" : dlerror();
-    text_add(why, reason ? reason : "it is not there");
-    return -ENOENT;
+    return library_load("libncursesw.so.6", symbols, sizeof symbols / sizeof *symbols, why);
 }
 
 /* ---- how styles look ---- */
