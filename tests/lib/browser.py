@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Drives Chromium through its DevTools over a pair of pipes: no package, no socket, no port.
+"""Drives a browser, Chromium (chromium.py) or Firefox (firefox.py):
 
-    with Browser(chromium, directory) as browser:
+    with start_browser(program, directory) as browser:
         browser.open("file:///…")
         browser.value("document.title")
 
 The browser's files are below the directory, and its processes are gone when the block is left."""
-import base64
 import contextlib
-import fcntl
-import itertools
-import json
 import os
-import select
 import signal
-import subprocess
 import time
 
 
@@ -22,56 +16,36 @@ class BrowserError(Exception):
     """The browser refused a command, died, or a condition did not come true."""
 
 
-def high_pipe():
-    ends = os.pipe()
-    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 20) for end in ends]
-    for end in ends:
-        os.close(end)
-    return high
+def start_browser(program, *arguments, **options):
+    if "firefox" in os.path.basename(program):
+        from firefox import Firefox as kind
+    else:
+        from chromium import Chromium as kind
+    return kind(program, *arguments, **options)
 
 
 class Browser:
     PATIENCE = 60  # seconds, for what should take no time: a machine may be busy
+    name = "Chromium"
 
-    def __init__(self, program, directory, width=1280, height=800, dark=False):
+    def __init__(self, directory):
         self.problems = []  # console errors and exceptions
         self.requests = []  # addresses that the page asked for
-        self.numbers = itertools.count(1)
-        self.buffer = b""
-        # The browser reads commands from descriptor 3 and answers on 4; the shell puts them there, from higher ones.
-        (here_in, there_out), (there_in, here_out) = high_pipe(), high_pipe()
-        arguments = [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
-                     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-                     "--hide-scrollbars", "--force-device-scale-factor=1", "--lang=en", "--user-data-dir=" + os.path.join(directory, "profile"),
-                     f"--window-size={width},{height}", "about:blank"]
-        self.log = open(os.path.join(directory, "browser.log"), "wb")
-        script = f'exec 3<&{there_in} 4>&{there_out} {there_in}<&- {there_out}>&-; exec "$@"'
-        environment = {**os.environ, "HOME": directory, "XDG_CONFIG_HOME": directory, "XDG_CACHE_HOME": directory, "TMPDIR": "."}  # a socket's path is short
-        self.process = subprocess.Popen(["bash", "-c", script, "browser", *arguments], pass_fds=(there_in, there_out), stdin=subprocess.DEVNULL,
-                                        stdout=self.log, stderr=self.log, start_new_session=True, env=environment, cwd=directory)
-        os.close(there_in)
-        os.close(there_out)
-        self.input, self.output = here_in, here_out
-        self.session = None
-        try:
-            target = self.send("Target.createTarget", url="about:blank")["targetId"]
-            self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-            for domain in "Page", "Runtime", "Network", "Log":
-                self.send(domain + ".enable")
-            self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-            self.dark(dark)
-        except BaseException:
-            self.close()
-            raise
+        self.log_path = os.path.join(directory, "browser.log")
+        self.log = open(self.log_path, "wb")
+        self.process = None  # the leader of a group that has all processes of the browser
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, error, _):
+        if kind and issubclass(kind, BrowserError):
+            with open(self.log_path, encoding="utf-8", errors="replace") as log:
+                error.args = (f"{error}; the browser's log: {log.read()[-1500:]}",)
         self.close()
 
     def close(self):
-        """Ends every process of the browser, which are all in its group, and waits until they are gone."""
+        """Ends every process of the browser, and waits until they are gone."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -79,56 +53,11 @@ class Browser:
             while True: # those that others of the group had started are reaped by init
                 os.killpg(self.process.pid, 0)
                 time.sleep(0.01)
-        for descriptor in self.input, self.output:
-            os.close(descriptor)
         self.log.close()
-
-    def message(self, deadline):
-        while b"\0" not in self.buffer:
-            if not select.select([self.input], [], [], max(0, deadline - time.monotonic()))[0]:
-                raise BrowserError("the browser does not answer")
-            more = os.read(self.input, 1 << 20)
-            if not more:
-                raise BrowserError("the browser has ended")
-            self.buffer += more
-        line, self.buffer = self.buffer.split(b"\0", 1)
-        message = json.loads(line)
-        if message.get("method"):
-            self.see(message["method"], message.get("params", {}))
-        return message
-
-    def see(self, method, event):
-        if method == "Runtime.exceptionThrown":
-            self.problems.append(json.dumps(event["exceptionDetails"])[:600])
-        elif method == "Runtime.consoleAPICalled" and event["type"] in ("error", "warning", "assert"):
-            self.problems.append(json.dumps(event["args"])[:600])
-        elif method == "Log.entryAdded" and event["entry"]["level"] in ("error", "warning"):
-            self.problems.append(event["entry"]["text"] + " " + event["entry"].get("url", ""))
-        elif method == "Network.requestWillBeSent":
-            self.requests.append(event["request"]["url"])
-
-    def send(self, method, **parameters):
-        number = next(self.numbers)
-        command = {"id": number, "method": method, "params": parameters}
-        if self.session:
-            command["sessionId"] = self.session
-        data = json.dumps(command).encode() + b"\0"
-        while data:
-            data = data[os.write(self.output, data):]
-        deadline = time.monotonic() + self.PATIENCE
-        while True:
-            message = self.message(deadline)
-            if message.get("id") == number:
-                if "error" in message:
-                    raise BrowserError(f"{method}: {message['error']}")
-                return message["result"]
 
     def value(self, expression):
         """What an expression, or the promise that it gives, comes to."""
-        result = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in result:
-            raise BrowserError(f"{expression}: {json.dumps(result['exceptionDetails'])[:600]}")
-        return result["result"].get("value")
+        raise NotImplementedError
 
     def until(self, expression):
         """Waits until an expression comes to something true, which it returns."""
@@ -140,44 +69,3 @@ class Browser:
             if time.monotonic() > deadline:
                 raise BrowserError(f"it did not come true: {expression}; problems: {self.problems}")
             time.sleep(0.02)
-
-    def open(self, url):
-        self.send("Page.navigate", url="about:blank")
-        self.requests.clear()
-        self.send("Page.navigate", url=url)
-
-    def dark(self, is_dark):
-        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}])
-
-    def resize(self, width, height):
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-
-    def mouse(self, kind, x, y, shift=False, **more):
-        self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, modifiers=8 if shift else 0, **more)
-
-    def click(self, x, y):
-        self.mouse("mouseMoved", x, y)
-        self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
-        self.mouse("mouseReleased", x, y, button="left", clickCount=1)
-
-    def drag(self, x0, y0, x1, y1, shift=False):
-        self.mouse("mouseMoved", x0, y0, shift)
-        self.mouse("mousePressed", x0, y0, shift, button="left", buttons=1, clickCount=1)
-        for part in range(1, 6):
-            self.mouse("mouseMoved", x0 + (x1 - x0) * part / 5, y0 + (y1 - y0) * part / 5, shift, button="left", buttons=1)
-        self.mouse("mouseReleased", x1, y1, shift, button="left", clickCount=1)
-
-    def wheel(self, x, y, down, shift=False):
-        self.mouse("mouseWheel", x, y, shift, deltaX=0, deltaY=down)
-
-    def key(self, key):
-        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
-        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, **({"windowsVirtualKeyCode": 13} if key == "Enter" else {}))
-        self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
-
-    def type(self, text):
-        self.send("Input.insertText", text=text)
-
-    def screenshot(self, path):
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"]))

@@ -6,7 +6,7 @@ import sys
 
 root, program, directory, pictures, file = sys.argv[1:6]
 sys.path.insert(0, root + "/tests/lib")
-from browser import Browser, BrowserError  # noqa: E402
+from browser import start_browser  # noqa: E402
 
 WIDTH = 1180
 name = os.path.basename(file)
@@ -16,7 +16,7 @@ failed = False
 def say(what, is_right, seen=""):
     global failed
     failed |= not is_right
-    print(("ok" if is_right else "not ok") + f" flame: {name}: {what}")
+    print(f"{'ok' if is_right else 'not ok'} {os.path.basename(program)}: {name}: {what}")
     if not is_right:
         print("  " + ascii(seen))
 
@@ -45,7 +45,7 @@ def visit(browser, address):
     browser.value(SETUP)
 
 
-with Browser(program, directory) as browser:
+with start_browser(program, directory) as browser:
     visit(browser, "")
     browser.screenshot(os.path.join(pictures, name + ".png"))
     say("half is half as wide", abs(browser.value("width_of('half')") - WIDTH / 2) < 0.01, browser.value("width_of('half')"))

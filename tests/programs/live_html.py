@@ -11,18 +11,18 @@ import zlib
 
 root, spoor, program, directory, pictures = sys.argv[1:6]
 sys.path.insert(0, root + "/tests/lib")
-from browser import Browser, BrowserError  # noqa: E402
+from browser import BrowserError, start_browser  # noqa: E402
 
 
 def say(what, is_right, why=""):
-    print(("ok " if is_right else "not ok ") + what, flush=True)
+    print(f"{'ok' if is_right else 'not ok'} {os.path.basename(program)}: {what}", flush=True)
     if not is_right:
         print("  " + str(why)[:2000], flush=True)
 
 
 def trace(name, *arguments, text=False):
     """Runs a script with --html. Returns the path of the page, and what was printed: objects of JSON, or text."""
-    path = f"{directory}/{name}.html"
+    path = f"{directory}/{os.path.basename(program)}-{name}.html"
     done = subprocess.run([spoor, *([] if text else ["-f", "json"]), "--html", path, *arguments], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"not ok a page of {name}: {done.stderr}")
@@ -165,7 +165,7 @@ def goes_back_in_time(browser):
     able = subprocess.run([spoor, "-q", "-e", "interval:ms:1 { exit(); }"], capture_output=True, text=True)
     if able.returncode:
         return print("skip a live trace: " + able.stderr.strip().split("\n")[0])
-    path, lines = f"{directory}/clock.html", []
+    path, lines = f"{directory}/{os.path.basename(program)}-clock.html", []
     with open(f"{directory}/clock.errors", "w+") as errors, subprocess.Popen(
             [spoor, "-f", "json", "--times", "-B", "line", "--html", path, "-e", CLOCK], stdout=subprocess.PIPE, stderr=errors, text=True) as process:
         for line in process.stdout:
@@ -271,7 +271,7 @@ def shows_a_recording(browser):
 
 
 def main():
-    with Browser(program, directory) as browser:
+    with start_browser(program, directory) as browser:
         path = has_what_was_printed(browser)
         text_is_the_same(browser, path)
         goes_back_in_time(browser)
@@ -286,5 +286,4 @@ def main():
 try:
     main()
 except BrowserError as error:
-    log = open(os.path.join(directory, "browser.log"), errors="replace").read() if os.path.exists(os.path.join(directory, "browser.log")) else ""
-    say("the browser goes on", False, f"{error}: {log[-1500:]}")
+    say("the browser goes on", False, error)

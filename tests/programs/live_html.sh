@@ -9,9 +9,10 @@ build=$(cd "${1:?usage: live_html.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 spoor=$build/spoor
 . "$root/tests/programs/recording.bash"
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-if [ -z "$browser" ]; then
-    echo "skip everything: there is no chromium"
+. "$root/tests/lib/browsers.bash"
+mapfile -t browsers < <(browsers)
+if [ ${#browsers[@]} = 0 ]; then
+    echo "skip everything: there is no browser"
     exit 0
 fi
 begin_test live
@@ -34,5 +35,9 @@ check "without a trace there is no page" sh -c '! "$0" --host vm -q --html broke
 if [ -w /dev/full ]; then
     check "a full disk is told, and the output is whole" sh -c '"$0" --host vm -q --html - -e "begin { printf(\"line\\n\"); @ = 1; }" >/dev/full 2>errors; [ $? = 1 ] && grep -qi "no space" errors' "$spoor"
 fi
-rm -rf "$build/live" && mkdir -p "$build/live"
-python3 "$root/tests/programs/live_html.py" "$root" "$spoor" "$browser" "$dir" "$build/live"
+rm -rf "$build/live"
+for browser in "${browsers[@]}"; do
+    pictures=$build/live/${browser##*/}
+    mkdir -p "$pictures"
+    python3 "$root/tests/programs/live_html.py" "$root" "$spoor" "$browser" "$dir" "$pictures"
+done

@@ -10,14 +10,14 @@ import sys
 
 root, spoor, program, directory, pictures = sys.argv[1:6]
 sys.path.insert(0, root + "/tests/lib")
-from browser import Browser, BrowserError  # noqa: E402
+from browser import BrowserError, start_browser  # noqa: E402
 
 TEXT = "document.getElementById('%s').textContent"
 NARROW = "\u202f"
 
 
 def say(what, is_right, why=""):
-    print(("ok " if is_right else "not ok ") + what, flush=True)
+    print(f"{'ok' if is_right else 'not ok'} {os.path.basename(program)}: {what}", flush=True)
     if not is_right:
         print("  " + str(why)[:2000], flush=True)
 
@@ -448,7 +448,7 @@ def has_lines(browser):
 
 
 def main():
-    with Browser(program, directory) as browser:
+    with start_browser(program, directory) as browser:
         url, _ = page_of("small")
         page = Page(browser, url)
         same_as_stats(page, "small")
@@ -478,5 +478,4 @@ def main():
 try:
     main()
 except BrowserError as error:
-    log = open(os.path.join(directory, "browser.log"), errors="replace").read() if os.path.exists(os.path.join(directory, "browser.log")) else ""
-    say("the browser goes on", False, f"{error}: {log[-1500:]}")
+    say("the browser goes on", False, error)

@@ -8,9 +8,10 @@ build=$(cd "${1:?usage: report_html.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 spoor=$build/spoor
 . "$root/tests/programs/recording.bash"
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
-if [ -z "$browser" ]; then
-    echo "skip everything: there is no chromium"
+. "$root/tests/lib/browsers.bash"
+mapfile -t browsers < <(browsers)
+if [ ${#browsers[@]} = 0 ]; then
+    echo "skip everything: there is no browser"
     exit 0
 fi
 if [ ! -e "$build/libspoor.a" ]; then
@@ -67,5 +68,9 @@ if [ -w /dev/shm ]; then
 else
     echo "skip SPDK: no /dev/shm that can be written"
 fi
-rm -rf "$build/html" && mkdir -p "$build/html"
-python3 "$root/tests/programs/report_html.py" "$root" "$spoor" "$browser" "$dir" "$build/html" $spdk
+rm -rf "$build/html"
+for browser in "${browsers[@]}"; do
+    pictures=$build/html/${browser##*/}
+    mkdir -p "$pictures"
+    python3 "$root/tests/programs/report_html.py" "$root" "$spoor" "$browser" "$dir" "$pictures" $spdk
+done
