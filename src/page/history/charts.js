@@ -114,7 +114,7 @@ function drawHeatMap(canvas, tip, map, key, width) {
         const y = height - BOTTOM - (row - first + 0.5) * high;
         if (y > lastY - 13) continue;
         lastY = y;
-        to.fillText(map.rows[row][0], left - 4, y);
+        to.fillText(map.rows[row][0], left - 4, Math.max(7, y));
     }
     drawTimes(to, left, width, height - BOTTOM, 0, tables.end);
     drawCursor(to, left, width, height - BOTTOM);
