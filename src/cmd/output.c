@@ -6,14 +6,24 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/create.h"
+#include "base/gzip.h"
 #include "base/terminal.h"
 #include "base/whole.h"
 #include "cmd/command.h"
 #include "cmd/stop.h"
+
+static int fail_creating(const char *path, int error)
+{
+    command_print(stderr, "ERROR: cannot create %s: %s\n", path, strerror(-error));
+    if (error == -EEXIST)
+        fputs("HINT: the output needs a name that is not in use; what exists is not overwritten\n", stderr);
+    return 1;
+}
 
 int output_open(struct output *output, const char *path, bool is_directory)
 {
@@ -27,9 +37,23 @@ int output_open(struct output *output, const char *path, bool is_directory)
         output->is_directory = is_directory;
         return 0;
     }
-    command_print(stderr, "ERROR: cannot create %s: %s\n", path, strerror(-output->file));
-    if (output->file == -EEXIST)
-        fputs("HINT: the output needs a name that is not in use; what exists is not overwritten\n", stderr);
+    return fail_creating(path, output->file);
+}
+
+int output_open_beside(struct output *output, const char *end)
+{
+    const int length = asprintf(&output->beside_path, "%s%s", output->path, end);
+    if (length < 0)
+        output->beside_path = NULL;
+    output->beside = length < 0 ? -ENOMEM : create_new_file(AT_FDCWD, output->beside_path);
+    if (output->beside >= 0)
+        return 0;
+    fail_creating(length < 0 ? end : output->beside_path, output->beside);
+    free(output->beside_path);
+    output->beside_path = NULL;
+    unlink(output->path);
+    close(output->file);
+    output->file = -1;
     return 1;
 }
 
@@ -77,13 +101,33 @@ static int write_to_terminal(int file, const char *bytes, size_t length)
     return error;
 }
 
+static int write_compressed(int file, const void *bytes, size_t length)
+{
+    enum { FAST = 1 };
+    struct text member = {0};
+    int error = gzip_append(&member, bytes, length, FAST);
+    if (!error)
+        error = write_or_stop(file, member.bytes, member.length);
+    text_free(&member);
+    return error;
+}
+
+static int write_to_file(const struct output *output, const char *name, const void *bytes, size_t length)
+{
+    if (output->is_directory)
+        return write_in_directory(output, name, bytes, length);
+    if (name)
+        return write_or_stop(output->beside, bytes, length);
+    return output->is_compressed ? write_compressed(output->file, bytes, length)
+                                 : write_or_stop(output->file, bytes, length);
+}
+
 int output_write(struct output *output, const char *name, const void *bytes, size_t length)
 {
     if (output->is_terminal && !output->error)
         output->error = write_to_terminal(output->file, bytes, length);
     else if (!output->error)
-        output->error = output->is_directory ? write_in_directory(output, name, bytes, length)
-                                             : write_or_stop(output->file, bytes, length);
+        output->error = write_to_file(output, name, bytes, length);
     return output->error;
 }
 
@@ -121,7 +165,13 @@ int output_close(struct output *output, bool is_whole)
             remove_directory(output);
         else
             unlink(output->path);
+        if (output->beside_path)
+            unlink(output->beside_path);
     }
+    if (output->beside_path)
+        close(output->beside);
+    free(output->beside_path);
+    output->beside_path = NULL;
     const int error = output->error;
     close(output->file);
     output->file = -1;

@@ -214,9 +214,13 @@ static const struct option_row rows[] = {
      OPTION_STORES(TEXT, struct arguments, report.merged), .completes = COMPLETE_FILES},
     {0, "html", "FILE", "as one page for a browser: a timeline, and where the time goes",
      OPTION_SETS(choose_page), .completes = COMPLETE_FILES},
-    {0, "export", "perfetto|ctf|folded|html", "for other tools; ctf is a directory, folded for flame graphs",
+    {0, "export", "perfetto|ctf|folded|html|csv|ndjson",
+     "for other tools; ctf is a directory, folded for flame graphs, csv and ndjson are tables for column "
+     "stores",
      .kind = OPTION_CHOICE, .set = choose_format},
-    {'o', "output", "FILE", "write there; it must not exist",
+    {0, "rows", "events|objects", "what a row of csv and ndjson is about (default: events)",
+     OPTION_STORES(CHOICE, struct arguments, report.rows)},
+    {'o', "output", "FILE", "write there; it must not exist; an export to FILE.gz is compressed",
      OPTION_STORES(TEXT, struct arguments, report.output), .completes = COMPLETE_FILES},
     OPTION_ROW_HELP,
 };
@@ -226,6 +230,7 @@ static const struct option_rule rules[] = {
     {"--follow", OPTION_EXCLUDES, "--slowest --export --html", "prints events or --stats"},
     {"--merge", OPTION_EXCLUDES, "--stats --slowest --follow", "is for a listing of what has ended"},
     {"--export", OPTION_EXCLUDES, "--stats --slowest -j", "writes all of it"},
+    {"--rows", OPTION_NEEDS, "--export", "says what a row of csv and ndjson is about"},
     {"--html", OPTION_EXCLUDES, "--stats --slowest -j --export -o", "writes all of it to its file"},
 };
 
@@ -243,6 +248,9 @@ static int add_filters(struct arguments *arguments)
 static int check_export(const struct report_options *report)
 {
     const bool has_file = report->output && strcmp(report->output, "-") != 0;
+    if (report->has_rows && !report->format->has_rows)
+        return command_line_fail(&report_line, "--rows is for tables: --export csv or ndjson, not %s",
+                                 report->format->name);
     if (report->format && report->merged && !report->format->line)
         return command_line_fail(&report_line,
                                  "--export %s has no place for the lines of --merge; --html has",
@@ -252,7 +260,7 @@ static int check_export(const struct report_options *report)
     if (report->format->is_directory)
         return command_line_fail(&report_line, "where to? -o DIRECTORY, for --export %s",
                                  report->format->name);
-    if (report->format->is_binary && isatty(STDOUT_FILENO))
+    if (report->format->is_unseen && isatty(STDOUT_FILENO))
         return command_line_fail(&report_line, "nothing for a terminal: -o FILE, for --export %s",
                                  report->format->name);
     return 0;
@@ -268,6 +276,7 @@ static bool parse(struct arguments *arguments, int argc, char **argv, int *statu
         return false;
     arguments->recording.follow = report->follow;
     report->has_width = command_line_has(&given, "--width");
+    report->has_rows = command_line_has(&given, "--rows");
     /* FILE and TYPE in any order: what is a file is the recording. */
     for (int words = given.count < 2 ? given.count : 2; next < words; next++) {
         const bool is_type =
@@ -364,6 +373,21 @@ static int show(struct report *report)
     return report->has_failed ? 1 : status;
 }
 
+/* Opens the output, and the file beside it that some exports have. Returns the exit status. */
+static int open_output(struct report *report)
+{
+    const struct export_format *format = report->options->format;
+    const char *path = report->options->output;
+    const size_t length = path ? strlen(path) : 0;
+    if (output_open(&report->output, path, format && format->is_directory))
+        return 1;
+    report->output.is_compressed = format && !format->is_directory && report->output.path && length > 3 &&
+                                   !strcmp(path + length - 3, ".gz");
+    return format && format->beside && report->output.path
+               ? output_open_beside(&report->output, format->beside)
+               : 0;
+}
+
 static int command_report(int argc, char **argv)
 {
     static struct arguments arguments; /* its lists live as long as the process */
@@ -397,9 +421,7 @@ static int command_report(int argc, char **argv)
                   stderr);
         goto out;
     }
-    if (report_check_filters(&report) ||
-        output_open(&report.output, arguments.report.output,
-                    arguments.report.format && arguments.report.format->is_directory))
+    if (report_check_filters(&report) || open_output(&report))
         goto out;
     if (report.output.path && !arguments.report.has_width)
         arguments.report.width = 0;

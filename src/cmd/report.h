@@ -21,8 +21,10 @@ struct report_options {
     unsigned width;   /* of a line; has_width: the user set it */
     bool has_width;
     const struct export_format *format; /* --export; NULL: it was not given */
-    const char *output, *merged;        /* -o, --merge; NULL: none */
-    const char *names, *program;        /* --names, --program; NULL: none */
+    enum export_rows rows;              /* of a table; has_rows: the user chose */
+    bool has_rows;
+    const char *output, *merged; /* -o, --merge; NULL: none */
+    const char *names, *program; /* --names, --program; NULL: none */
 };
 
 struct report {

@@ -13,6 +13,9 @@
 
 static int write_out(void *context, const char *file, const void *bytes, size_t length)
 {
+    const struct output *output = context;
+    if (file && !output->is_directory && !output->beside_path) /* standard output has nothing beside it */
+        return 0;
     return output_write(context, file, bytes, length);
 }
 
@@ -80,7 +83,8 @@ void report_exported(const struct report *report)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     terminal_print(&opens, report->options->format->opens, path, path);
 #pragma GCC diagnostic pop
-    command_print(stderr, "NOTE: %s has %" PRIu64 " event%s: ", path, report->shown,
+    command_print(stderr, "NOTE: %s has %s%" PRIu64 " event%s: ", path,
+                  report->options->rows == EXPORT_OBJECTS ? "the objects of " : "", report->shown,
                   report->shown == 1 ? "" : "s");
     command_write(stderr, text_string(&opens));
     command_write(stderr, "\n");
@@ -105,7 +109,7 @@ int report_export(struct report *report)
     struct exporting exporting = {.report = report, .filter = options->filter};
     if (options->merged && report_lines_open(report, &exporting.lines))
         return 1;
-    int got = export_begin(&exporting.export, options->format, report->recording, &sink);
+    int got = export_begin(&exporting.export, options->format, options->rows, report->recording, &sink);
     if (!got)
         got = export_events(&exporting);
     if (!got && !report_stop)

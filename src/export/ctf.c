@@ -212,5 +212,9 @@ static void release(struct export *export)
     free(ctf);
 }
 
-const struct export_format export_ctf = {
-    "ctf", "babeltrace2 %s prints it, Trace Compass shows it", true, true, begin, event, NULL, end, release};
+const struct export_format export_ctf = {"ctf",   "babeltrace2 %s prints it, Trace Compass shows it",
+                                         true,    true,
+                                         begin,   event,
+                                         NULL,    end,
+                                         release, NULL,
+                                         false};

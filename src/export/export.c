@@ -7,7 +7,7 @@
 #include "print/event.h"
 
 static const struct export_format *const formats[] = {&export_perfetto, &export_ctf, &export_folded,
-                                                      &export_html};
+                                                      &export_html,     &export_csv, &export_ndjson};
 
 const struct export_format *export_format_at(size_t index)
 {
@@ -34,10 +34,10 @@ static int flush(struct export *export, size_t much)
     return error;
 }
 
-int export_begin(struct export *export, const struct export_format *format, const struct recording *recording,
-                 const struct export_sink *sink)
+int export_begin(struct export *export, const struct export_format *format, enum export_rows rows,
+                 const struct recording *recording, const struct export_sink *sink)
 {
-    *export = (struct export){.format = format, .recording = recording, .sink = *sink};
+    *export = (struct export){.format = format, .rows = rows, .recording = recording, .sink = *sink};
     return format->begin(export);
 }
 

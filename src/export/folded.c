@@ -275,4 +275,5 @@ static void release(struct export *export)
 }
 
 const struct export_format export_folded = {
-    "folded", "flamegraph.pl %s >%s.svg draws it", false, false, begin, event, NULL, end, release};
+    "folded", "flamegraph.pl %s >%s.svg draws it", false, false, begin, event, NULL, end, release, NULL,
+    false};

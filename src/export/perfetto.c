@@ -584,4 +584,5 @@ const struct export_format export_perfetto = {
     false,      true,
     begin,      event,
     NULL,       end,
-    release};
+    release,    NULL,
+    false};

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 enum {
     CELL_NAME = 7,
     CELL_VALUE = 16,
@@ -80,28 +82,15 @@ static inline void put_char(struct pen *pen, char c)
     *pen->at++ = c;
 }
 
-static const char digit_pairs[] =
-    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-    "8081828384858687888990919293949596979899";
-
 /* Puts a number right-aligned in at least `width` columns. */
 static void put_unsigned(struct pen *pen, uint64_t value, unsigned width, char fill)
 {
-    char digits[20], *at = digits + sizeof digits;
-    while (value >= 100) {
-        memcpy(at -= 2, &digit_pairs[value % 100 * 2], 2);
-        value /= 100;
-    }
-    if (value >= 10)
-        memcpy(at -= 2, &digit_pairs[value * 2], 2);
-    else
-        *--at = (char)('0' + value);
-    const unsigned length = (unsigned)(digits + sizeof digits - at);
+    char digits[20];
+    const unsigned length = (unsigned)(number_write(digits, value) - digits);
     pen_need(pen, 64);
     for (; width > length && width <= 64; width--)
         *pen->at++ = fill;
-    memcpy(pen->at, at, length);
+    memcpy(pen->at, digits, length);
     pen->at += length;
 }
 
@@ -120,8 +109,8 @@ static void put_time(struct pen *pen, uint64_t nanoseconds, unsigned width)
     pen_need(pen, 4);
     *pen->at++ = '.';
     *pen->at++ = (char)('0' + rest / 100);
-    memcpy(pen->at, &digit_pairs[rest % 100 * 2], 2);
-    pen->at += 2;
+    *pen->at++ = (char)('0' + rest / 10 % 10);
+    *pen->at++ = (char)('0' + rest % 10);
 }
 
 static void put_object(struct pen *pen, const struct recording_model *model, int16_t type, uint64_t number,

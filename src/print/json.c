@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/terminal.h"
 
 size_t utf8_length(const char *string, size_t left)
@@ -130,42 +131,17 @@ void json_unsigned(struct text *out, uint64_t value)
         text_char(out, '"');
 }
 
-#define ROW(tens) tens "0" tens "1" tens "2" tens "3" tens "4" tens "5" tens "6" tens "7" tens "8" tens "9"
-static const char pairs[] =
-    ROW("0") ROW("1") ROW("2") ROW("3") ROW("4") ROW("5") ROW("6") ROW("7") ROW("8") ROW("9");
-#undef ROW
-
-/* Writes the digits of a value so that they end before `end`. Returns where they begin. */
-static char *digits_before(char *end, uint64_t value)
-{
-    while (value >= 100) {
-        end -= 2;
-        memcpy(end, pairs + value % 100 * 2, 2);
-        value /= 100;
-    }
-    if (value < 10) {
-        *--end = (char)('0' + value);
-        return end;
-    }
-    end -= 2;
-    memcpy(end, pairs + value * 2, 2);
-    return end;
-}
-
 void number_unsigned(struct text *out, uint64_t value)
 {
-    char buffer[20];
-    char *begin = digits_before(buffer + sizeof buffer, value);
-    text_append(out, begin, (size_t)(buffer + sizeof buffer - begin));
+    char digits[20];
+    text_append(out, digits, (size_t)(number_write(digits, value) - digits));
 }
 
 void number_signed(struct text *out, int64_t value)
 {
-    char buffer[21];
-    char *begin = digits_before(buffer + sizeof buffer, magnitude_of(value));
-    if (value < 0)
-        *--begin = '-';
-    text_append(out, begin, (size_t)(buffer + sizeof buffer - begin));
+    char digits[21] = "-";
+    const bool is_negative = value < 0;
+    text_append(out, digits, (size_t)(number_write(digits + is_negative, magnitude_of(value)) - digits));
 }
 
 void number_hex(struct text *out, uint64_t value)

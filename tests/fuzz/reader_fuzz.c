@@ -26,9 +26,18 @@ static void read_all(struct recording *recording)
     struct text out = {0};
     struct objects *objects = objects_make(recording);
     size_t events = 0;
-    struct export exports[3];
-    for (size_t i = 0; i < 3; i++)
-        export_begin(&exports[i], export_format_at(i), recording, &(struct export_sink){NULL, ignore});
+    static const struct {
+        const struct export_format *format;
+        enum export_rows rows;
+    } all[] = {{&export_perfetto, 0},         {&export_ctf, 0},
+               {&export_folded, 0},           {&export_csv, EXPORT_EVENTS},
+               {&export_csv, EXPORT_OBJECTS}, {&export_ndjson, EXPORT_OBJECTS}};
+    enum { ALL = sizeof all / sizeof all[0] };
+    struct export exports[ALL];
+    bool begun[ALL];
+    for (size_t i = 0; i < ALL; i++)
+        begun[i] = !export_begin(&exports[i], all[i].format, all[i].rows, recording,
+                                 &(struct export_sink){NULL, ignore});
     event_printer_init(&printer, recording);
     const int failed = latency_table_make(&table, recording) | stories_make(&stories, 3, -1);
     event_json_head(&out, recording);
@@ -40,8 +49,8 @@ static void read_all(struct recording *recording)
             latency_table_add(&table, &event, &step);
             stories_see(&stories, &event, &step);
             text_clear(&out);
-            for (size_t i = 0; i < 3; i++)
-                if (exports[i].state)
+            for (size_t i = 0; i < ALL; i++)
+                if (begun[i])
                     export_event(&exports[i], &event, &step);
         }
     if (!failed && objects) {
@@ -49,8 +58,9 @@ static void read_all(struct recording *recording)
         stories_begin(&stories);
         latency_table_finish(&table, objects);
     }
-    for (size_t i = 0; i < 3; i++) {
-        if (exports[i].state)
+    for (size_t i = 0; i < ALL; i++) {
+        exports[i].objects = objects;
+        if (begun[i])
             export_end(&exports[i]);
         export_free(&exports[i]);
     }

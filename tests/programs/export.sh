@@ -143,7 +143,7 @@ check "a listing to a file too" sh -c '[ ! -e to.full ] && grep -q "it was remov
 "$spoor" report -f "$small" >/dev/full 2>errors
 check "a full standard output is an error" sh -c "[ $? = 1 ] && grep -q 'No space left' errors"
 check "ctf wants a directory" sh -c "! '$spoor' report -f '$small' --export ctf 2>errors && grep -q 'where to' errors"
-check "an unknown format is an error that names the known" sh -c "! '$spoor' report -f '$small' --export pcap 2>errors && grep -q 'perfetto, ctf, folded or html' errors"
+check "an unknown format is an error that names the known" sh -c "! '$spoor' report -f '$small' --export pcap 2>errors && grep -q 'perfetto, ctf, folded, html, csv or ndjson' errors"
 check "standard output" sh -c "'$spoor' report -f '$small' --export folded -o - >one 2>errors && '$spoor' report -f '$small' --export folded >other && cmp one other && [ -s one ]"
 check "a reader that goes away is no error" sh -c "'$spoor' report -f '$small' --export perfetto 2>errors | head -c 1 >out; [ ! -s errors ]"
 "$spoor" report -f "$small" >one

@@ -37,7 +37,7 @@ static int run(const struct spdk_file *file, const char *format, struct written 
     const struct export_sink sink = {written, take};
     assert_int_equal(reader_open_bytes(file, sizeof *file, "made", &recording, &why), 0);
     struct objects *objects = objects_make(recording);
-    int error = export_begin(&export, export_format_find(format), recording, &sink);
+    int error = export_begin(&export, export_format_find(format), EXPORT_EVENTS, recording, &sink);
     while (!error && recording_next(recording, &event) == 1) {
         assert_int_equal(objects_follow(objects, &event, &step), 0);
         error = export_event(&export, &event, &step);

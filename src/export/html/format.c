@@ -146,5 +146,5 @@ static void release(struct export *export)
     free(page);
 }
 
-const struct export_format export_html = {"html", "a browser shows it", false, true, begin, event, line, end,
-                                          release};
+const struct export_format export_html = {
+    "html", "a browser shows it", false, true, begin, event, line, end, release, NULL, false};
