@@ -57,6 +57,8 @@ struct features {
     BPF_FEATURES(X)
 #undef X
     unsigned cpus; /* possible CPUs: the number of values of a per-CPU map */
+    unsigned
+        rings; /* event rings: CPUs from 0 to the last that was online have one each, all others use the first */
 };
 
 /* Where there is no kernel to ask, the newest is assumed. */

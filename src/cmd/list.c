@@ -137,7 +137,7 @@ int command_each_probe(struct arena *arena, struct diagnostics *diagnostics, con
     struct probe_environment environment = {.arena = arena, .diagnostics = diagnostics};
     struct attach_point *point = parse_pattern(pattern, arena, diagnostics);
     features_assume(&environment.features);
-    environment.features.cpus = 1;
+    environment.features.cpus = environment.features.rings = 1;
     int error = point ? probe_list(&environment, probe_kinds, point, verbose, visit, state) : -EINVAL;
     probe_environment_close(&environment);
     return error;
@@ -219,7 +219,7 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
                                             .process_count = options->session.pid_count,
                                             .is_unsafe = options->session.is_unsafe};
     features_assume(&environment.features);
-    environment.features.cpus = 1;
+    environment.features.cpus = environment.features.rings = 1;
     if (options->session.recordings) {
         struct text why = {0};
         if (replay_open(options->session.recordings, NULL, 0, false, &environment.replay, &why))

@@ -149,7 +149,7 @@ static int map_create_rings(struct kernel *kernel, const struct image_map *map, 
     memset(&attributes, 0, sizeof attributes);
     attributes.map_type = map->type;
     attributes.key_size = attributes.value_size = 4;
-    attributes.max_entries = made->max_entries = kernel->host.features.cpus;
+    attributes.max_entries = made->max_entries = kernel->host.features.rings;
     attributes.map_flags = map->flags;
     map_kernel_name(attributes.map_name, map->name);
     made->key_size = made->value_size = made->stride = 4;

@@ -48,7 +48,7 @@ static void assume_features(struct features *features)
 {
     features_assume(features);
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    features->cpus = cpus > 0 ? (unsigned)cpus : 1;
+    features->cpus = features->rings = cpus > 0 ? (unsigned)cpus : 1;
 }
 
 static int open_kernel(struct session *session)

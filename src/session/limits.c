@@ -17,11 +17,12 @@ static uint64_t whole_words(uint64_t bytes)
 }
 
 /* How much memory the kernel takes for a map that is full. */
-static uint64_t map_bytes(const struct image_map *map, uint64_t cpus)
+static uint64_t map_bytes(const struct image_map *map, const struct features *features)
 {
+    uint64_t cpus = features->cpus;
     uint64_t value = whole_words(map->value_size), entries = map->max_entries;
     if (map->is_ring_per_cpu)
-        return map->value_size * cpus;
+        return (uint64_t)map->value_size * features->rings;
     if (map->members)
         return 0; /* the maps in it are counted themselves */
     if (map->inner_bytes)
@@ -43,7 +44,7 @@ int limits_memory(struct session *session)
     if (!most)
         return 0;
     for (size_t i = 0; i < session->image.map_count; i++) {
-        uint64_t bytes = map_bytes(&session->image.maps[i], session->environment.features.cpus);
+        uint64_t bytes = map_bytes(&session->image.maps[i], &session->environment.features);
         if (bytes > largest) {
             largest = bytes;
             name = session->image.maps[i].name;

@@ -324,6 +324,7 @@ int vm_open(const struct vm_options *options, struct vm **out)
         .cgroup_id = true,
         .btf = true, /* the types of the kernel that this runs on */
         .cpus = 1,
+        .rings = 1,
     };
     vm->budget = options && options->budget ? options->budget : BUDGET_DEFAULT;
     vm->ring_size = options && options->ring_bytes ? options->ring_bytes : RING_DEFAULT;

@@ -11,6 +11,7 @@
 guests="
 bullseye  bullseye  bullseye  amd64  required  -                         -smp 2 -cpu max
 bookworm  bookworm  bookworm  amd64  required  -                         -smp 2 -cpu max
+many      bookworm  bookworm  amd64  required  possible_cpus=512         -smp 2 -cpu max
 locked    bookworm  bookworm  amd64  required  lockdown=confidentiality  -smp 2 -cpu max
 trixie    trixie    trixie    amd64  required  -                         -smp 1 -cpu max,la57=off,cx16=off
 sid       sid       sid       amd64  reported  -                         -smp 1 -cpu max,la57=off,cx16=off

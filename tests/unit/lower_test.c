@@ -317,11 +317,15 @@ static void every_number_of_cpus_has_its_rings(void **state)
     NEED_KERNEL();
     static struct testing t;
     uint8_t record[4096];
-    static const unsigned cpus[] = {1, 2, 4, 5, 33};
-    for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
+    /* possible CPUs, and those with rings: fewer where CPUs can come later, also than those of this machine */
+    static const struct {
+        unsigned cpus, rings;
+    } numbers[] = {{1, 1}, {2, 2}, {4, 4}, {5, 5}, {33, 33}, {33, 1}, {33, 2}, {512, 5}, {512, 33}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         for (enum mode mode = PLAIN; mode < MODES; mode++) {
             testing_init(&t);
-            t.features.cpus = cpus[i];
+            t.features.cpus = numbers[i].cpus;
+            t.features.rings = numbers[i].rings;
             compile_and_load(
                 &t, mode,
                 "BEGIN { emit(arg0); emit(arg1, (arg2, arg2, arg2, arg2, arg2, arg2, arg2, arg2), "
@@ -339,6 +343,8 @@ static void every_number_of_cpus_has_its_rings(void **state)
             assert_text(action, 0, record, "argument ten");
             assert_int_equal(field_word(action, 1, record), 5);
             assert_int_equal(testing_runtime_errors(&t, RUNTIME_ERROR_LOST), 0);
+            if (t.image.events >= 0)
+                assert_int_equal(t.image.maps[t.image.events].max_entries, numbers[i].rings);
             testing_end(&t);
         }
 }

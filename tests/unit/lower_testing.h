@@ -324,7 +324,8 @@ static inline struct features testing_features(void)
                              .sleepable_uprobe = true,
                              .program_btf = true,
                              .boot_clock = true,
-                             .cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF)};
+                             .cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF),
+                             .rings = (unsigned)sysconf(_SC_NPROCESSORS_ONLN)};
 }
 
 static inline const struct type *testing_struct(struct arena *arena)
@@ -686,7 +687,8 @@ static inline void mode_set(struct testing *t, enum mode mode)
                                         .program_btf = true,
                                         .ring_buffer = true,
                                         .read_kernel = true,
-                                        .cpus = t->features.cpus};
+                                        .cpus = t->features.cpus,
+                                        .rings = t->features.rings};
 }
 
 static inline void explain(struct testing *t, const char *text)

@@ -50,7 +50,7 @@ static inline void setup(struct fixture *f)
     f->environment.arena = &f->arena;
     f->environment.diagnostics = &f->diagnostics;
     features_assume(&f->environment.features);
-    f->environment.features.cpus = 2;
+    f->environment.features.cpus = f->environment.features.rings = 2;
 }
 
 static inline void teardown(struct fixture *f)

@@ -102,20 +102,20 @@ static void lost(struct lowering *l)
 static bool uses_shared_ring(const struct lowering *l)
 {
     const struct features *features = l->options->features;
-    return l->is_sleepable && !features->ring_array_sleepable && features->cpus > NAMED_RINGS;
+    return l->is_sleepable && !features->ring_array_sleepable && features->rings > NAMED_RINGS;
 }
 
 /* Returns the map of rings. name: that of a single ring; NULL: there is one for each CPU. */
 static uint32_t ring_map(struct lowering *l, int *index, const char *name)
 {
-    uint32_t cpus = l->options->features->cpus;
+    uint32_t rings = l->options->features->rings;
     if (*index < 0) {
         struct image_map map = {.name = "events",
                                 .type =
-                                    cpus > NAMED_RINGS ? BPF_MAP_TYPE_ARRAY_OF_MAPS : BPF_MAP_TYPE_RINGBUF,
+                                    rings > NAMED_RINGS ? BPF_MAP_TYPE_ARRAY_OF_MAPS : BPF_MAP_TYPE_RINGBUF,
                                 .key_size = 4,
                                 .value_size = l->options->ring_bytes,
-                                .max_entries = cpus,
+                                .max_entries = rings,
                                 .is_ring_per_cpu = true};
         if (name)
             map = (struct image_map){
@@ -126,11 +126,27 @@ static uint32_t ring_map(struct lowering *l, int *index, const char *name)
     return (uint32_t)*index;
 }
 
+/* The ring's number of this CPU. */
+static struct ir *ring_of_cpu(struct lowering *l, struct ir *cpu)
+{
+    struct ir_builder *b = &l->b;
+    const struct features *features = l->options->features;
+    if (features->rings >= features->cpus)
+        return cpu;
+    uint32_t number = ir_variable(b);
+    ir_write(b, number, cpu);
+    struct ir_if later = ir_if_unlikely(b, ir_binary_constant(b, IR_UGE, cpu, features->rings));
+    ir_write(b, number, ir_constant(b, 0));
+    ir_end_if(b, &later);
+    return ir_read(b, number);
+}
+
 /* Looks up the ring of this CPU. If there is none, the event is lost. */
 static struct ir *look_up_ring(struct lowering *l, struct ir *cpu)
 {
     struct ir_builder *b = &l->b;
     struct memory key = lower_temporary(l, 8, false);
+    cpu = ring_of_cpu(l, cpu);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
         ir_store(b, key.base, key.offset, 8, cpu); /* a whole word is still known at the next event */
     else
@@ -150,7 +166,7 @@ static struct ir *choose_ring(struct lowering *l, struct ir *cpu)
     struct ir_builder *b = &l->b;
     uint32_t map = ring_map(l, &l->image->events, NULL), ring = ir_variable(b);
     struct ir_block *end = ir_label(b);
-    for (unsigned i = l->options->features->cpus - 1; i; i--) {
+    for (unsigned i = l->options->features->rings - 1; i; i--) {
         struct ir_if is_this_cpu = ir_if(b, ir_binary_constant(b, IR_EQ, cpu, i));
         ir_write(b, ring, ir_ring(b, map, i));
         ir_jump(b, end);
@@ -164,15 +180,15 @@ static struct ir *choose_ring(struct lowering *l, struct ir *cpu)
 static struct ir *ring(struct lowering *l)
 {
     struct value_cache *known = &l->state->rings;
-    unsigned cpus = l->options->features->cpus;
+    unsigned rings = l->options->features->rings;
     if (l->context->record_in_control)
         return ir_map(&l->b, ring_map(l, &l->image->events_own, "events_own"));
     if (uses_shared_ring(l))
         return ir_map(&l->b, ring_map(l, &l->image->events_shared, "events_shared"));
-    if (cpus <= 1 || l->context->is_alone)
+    if (rings <= 1 || l->context->is_alone)
         return ir_ring(&l->b, ring_map(l, &l->image->events, NULL), 0);
     struct ir *cpu = ir_call(&l->b, BPF_FUNC_get_smp_processor_id, 0); /* the passes keep only one call */
-    if (cpus > NAMED_RINGS)
+    if (rings > NAMED_RINGS)
         return look_up_ring(l, cpu);
     struct ir *ring = value_cache_find(l, known);
     return ring ? ring : value_cache_add(known, choose_ring(l, cpu));
@@ -181,7 +197,7 @@ static struct ir *ring(struct lowering *l)
 /* Returns the time of a record. Several rings are merged by it; a single ring needs none, unless it is shown. */
 static struct ir *record_time(struct lowering *l)
 {
-    bool is_one = l->options->features->cpus <= 1 && !l->options->times_records;
+    bool is_one = l->options->features->rings <= 1 && !l->options->times_records;
     return is_one ? ir_constant(&l->b, 0) : lower_time(l);
 }
 
