@@ -8,6 +8,9 @@
  * ring, and makes the others wait for PATIENCE, no longer. What comes too late after all is delivered and
  * counted as disorder.
  *
+ * Which ring comes first is the result of a tournament (struct rings): when one ring has changed, only its own
+ * matches are played again.
+ *
  * Within one ring the order of reservation is kept. Invariant: `published` <= `position` <= `end` <=
  * producer. */
 #include <errno.h>
@@ -24,7 +27,7 @@
 #include "kernel/syscalls.h"
 
 static const uint64_t WINDOW = 2000000, PATIENCE = 50000000; /* ns */
-enum { HEADER = 8 };
+enum { HEADER = 8, LINE = 64 };
 static const uint32_t BUSY = 1U << 31, DISCARD = 1U << 30;
 
 static int ring_map(struct ring *ring, int fd, uint32_t size)
@@ -67,6 +70,10 @@ int ring_open(struct rings *rings, const int *fds, uint32_t count, uint32_t size
         return -ENOMEM;
     rings->items = items;
     memset(items + before, 0, count * sizeof *items);
+    struct contender *tree = realloc(rings->tree, 2 * (size_t)(before + count) * sizeof *tree);
+    if (!tree)
+        return -ENOMEM;
+    rings->tree = tree;
     if (!before)
         rings->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (rings->epoll < 0)
@@ -107,6 +114,7 @@ void ring_close(struct rings *rings)
     if (rings->items && rings->epoll >= 0)
         close(rings->epoll);
     free(rings->items);
+    free(rings->tree);
     *rings = (struct rings){.epoll = -1};
 }
 
@@ -136,6 +144,7 @@ static void ring_look(struct ring *ring, uint64_t now)
         if (length > ring->size)
             length = ring->size; /* cannot happen, but no length may lead outside of the ring */
         if (!(header & DISCARD) && length >= sizeof(struct image_record)) {
+            __builtin_prefetch(at + LINE); /* of many rings the machine itself foresees nothing */
             ring->record = at + HEADER;
             ring->length = length;
             memcpy(&ring->time, ring->record, sizeof ring->time);
@@ -152,6 +161,56 @@ static void ring_advance(struct ring *ring, uint64_t now)
     if (ring->position - ring->published > ring->size / 8)
         ring_publish(ring);
     ring_look(ring, now);
+}
+
+/* ---- the tournament ---- */
+
+/* settled: from when on records may still come into an empty ring; UINT64_MAX: none come. What is there goes before
+ * what could come at the same time. */
+static uint64_t contender_key(const struct ring *ring, uint64_t settled)
+{
+    if (ring->record)
+        return ring->time << 1;
+    if (settled == UINT64_MAX)
+        return UINT64_MAX;
+    if (ring->busy_since && !ring->given_up && ring->busy_since - WINDOW < settled)
+        settled = ring->busy_since - WINDOW;
+    return settled << 1 | 1;
+}
+
+/* The keys of all rings are set as those of leaves, [count + i]. Each match leaves its loser where it was played. */
+static void tournament_begin(struct contender *tree, uint32_t count)
+{
+    for (uint32_t at = count - 1; at; at--)
+        tree[at] = tree[2 * at + (tree[2 * at + 1].key < tree[2 * at].key)];
+    tree[0] = tree[1];
+    for (uint32_t at = 1; at < count; at++)
+        tree[at] = tree[2 * at + (tree[2 * at + 1].key >= tree[2 * at].key)];
+}
+
+/* The winner has a new key. Which nodes it meets does not depend on who wins, so nothing waits for a match's end. */
+static void tournament_again(struct contender *tree, uint32_t count, uint64_t key)
+{
+    struct contender winner = {key, tree[0].ring};
+    for (uint32_t at = (count + winner.ring) / 2; at; at /= 2) {
+        /* They change places, or not, without a branch: nobody could foresee which. */
+        const struct contender other = tree[at];
+        const uint64_t is_first = -(uint64_t)(other.key < winner.key);
+        const uint64_t keys = (other.key ^ winner.key) & is_first;
+        const uint32_t rings = (other.ring ^ winner.ring) & (uint32_t)is_first;
+        tree[at] = (struct contender){other.key ^ keys, other.ring ^ rings};
+        winner = (struct contender){winner.key ^ keys, winner.ring ^ rings};
+    }
+    tree[0] = winner;
+}
+
+/* Up to which time the winner would win again: that of the first of those that have lost against it. */
+static uint64_t tournament_second(const struct contender *tree, uint32_t count)
+{
+    uint64_t second = UINT64_MAX;
+    for (uint32_t at = (count + tree[0].ring) / 2; at; at /= 2)
+        second = tree[at].key < second ? tree[at].key : second;
+    return second >> 1;
 }
 
 /* Delivers the records of one ring up to a time. Non-zero: the callback's answer. */
@@ -180,35 +239,24 @@ static int consume(struct rings *rings, bool drain, host_record *record, void *s
     /* The clock before the producers: what is not in a ring yet was reserved after this time, and its clock
      * was read no more than the window before. */
     uint64_t now = clock_ns(CLOCK_BOOTTIME), settled = drain || rings->count == 1 ? UINT64_MAX : now - WINDOW;
+    struct contender *tree = rings->tree;
     int count = 0, answer = 0;
+    if (!rings->count)
+        return 0;
     for (uint32_t i = 0; i < rings->count; i++) {
         struct ring *ring = &rings->items[i];
         ring->end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
         ring_look(ring, now);
+        tree[rings->count + i] = (struct contender){contender_key(ring, settled), i};
     }
-    while (!answer) {
-        struct ring *first = NULL;
-        uint64_t second = UINT64_MAX; /* the time up to which `first` may run */
-        for (uint32_t i = 0; i < rings->count; i++) {
-            struct ring *ring = &rings->items[i];
-            if (!ring->record) {
-                /* The ring is empty: what comes into it later is not older than this. */
-                uint64_t from = settled;
-                if (ring->busy_since && !drain && !ring->given_up && ring->busy_since - WINDOW < from)
-                    from = ring->busy_since - WINDOW;
-                if (rings->count > 1 && from < second)
-                    second = from;
-            } else if (!first || ring->time < first->time) {
-                if (first && first->time < second)
-                    second = first->time;
-                first = ring;
-            } else if (ring->time < second) {
-                second = ring->time;
-            }
-        }
-        if (!first || first->time > second)
-            break;
-        answer = ring_deliver(rings, first, second, now, &count, record, state);
+    tournament_begin(tree, rings->count);
+    for (uint32_t last = UINT32_MAX; !answer && !(tree[0].key & 1);) {
+        /* One record, or as many as there are if this one has won before. */
+        uint32_t first = tree[0].ring;
+        uint64_t until = first == last ? tournament_second(tree, rings->count) : tree[0].key >> 1;
+        last = first;
+        answer = ring_deliver(rings, &rings->items[first], until, now, &count, record, state);
+        tournament_again(tree, rings->count, contender_key(&rings->items[first], settled));
     }
     for (uint32_t i = 0; i < rings->count; i++)
         ring_publish(&rings->items[i]);

@@ -44,9 +44,14 @@ struct ring {
     uint64_t busy_since; /* since when the record at `position` is reserved and not committed; 0: it is not */
     bool given_up;       /* other rings no longer wait for that record */
 };
+struct contender { /* a ring in the tournament of ring.c */
+    uint64_t key;  /* twice the time before which nothing comes from it any more, and 1 if it has no record */
+    uint32_t ring;
+};
 struct rings {
     struct ring *items;
     uint32_t count;
+    struct contender *tree; /* [0] has won; [1] to [count - 1] have lost the match that was played there */
     int epoll;
     uint64_t delivered_time, disorder;
 };
