@@ -30,6 +30,7 @@ struct column_about { /* a column that every recording has */
     enum column_kind kind;
     const char *unit; /* "" */
     const char *text; /* what it means, in a sentence without a full stop */
+    bool is_required; /* it is never NULL */
 };
 
 struct column {

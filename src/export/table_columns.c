@@ -122,7 +122,8 @@ static int argument_column(struct adding *adding, const struct recording_tracepo
                                   &(struct column_about){text_string(&adding->name), kind, "",
                                                          table->rows->has_steps
                                                              ? "as the object's newest event with it has it"
-                                                             : "argument of the event"},
+                                                             : "argument of the event",
+                                                         false},
                                   argument->name);
     const int error =
         column < 0 ? column
@@ -183,7 +184,7 @@ static int add_step(struct export_table *table, const char *front, const char *t
                         ? -ENOMEM
                         : add_column(table,
                                      &(struct column_about){text_string(&full), COLUMN_UNSIGNED, "ns",
-                                                            text_string(&about)},
+                                                            text_string(&about), false},
                                      NULL);
     text_free(&full);
     text_free(&about);

@@ -76,6 +76,8 @@ static void put_fields(struct text *out, const struct export_table *table)
             text_printf(out, ", \"unit\": \"%s\"", column->about.unit);
         text_add(out, ", \"description\": ");
         put_string(out, column->text);
+        if (column->about.is_required)
+            text_add(out, ", \"constraints\": {\"required\": true}");
         if (column->argument)
             put_arguments(out, table, i);
         text_char(out, '}');
@@ -106,7 +108,8 @@ static void put_clickhouse(struct text *out, const struct export_table *table)
                 text_char(&list, '\\');
             text_char(&list, *at);
         }
-        text_printf(&list, "` Nullable(%s)", kinds[table->columns[i].about.kind].clickhouse);
+        text_printf(&list, table->columns[i].about.is_required ? "` %s" : "` Nullable(%s)",
+                    kinds[table->columns[i].about.kind].clickhouse);
     }
     text_add(out, ",\n\"clickhouse\": ");
     put_string(out, text_string(&list));
