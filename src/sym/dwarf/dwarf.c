@@ -255,6 +255,7 @@ void dwarf_reader_close(struct dwarf_reader *file)
     }
     table_free(&file->made);
     free(file->ranges);
+    dwarf_units_free(file);
     free(file->index.entries);
     end_session(file);
 }
@@ -395,12 +396,6 @@ bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit)
 
 /* ---- functions by address ---- */
 
-struct scope {
-    Dwarf_Die die;
-    Dwarf_Die function; /* the subprogram around it, whose frame it uses */
-    bool is_found;
-};
-
 static bool begins_at(Dwarf_Die *die, uint64_t address)
 {
     Dwarf_Addr entry;
@@ -408,50 +403,7 @@ static bool begins_at(Dwarf_Die *die, uint64_t address)
            (dwarf_lowpc(die, &entry) == 0 && entry == address);
 }
 
-bool dwarf_holds_code(int tag)
-{
-    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
-           tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
-}
-
-static bool holds_functions(int tag)
-{
-    return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-           tag == DW_TAG_union_type;
-}
-
-/* Finds the innermost function or inlined instance around an address; with a name the innermost of that name; "":
- * the innermost that is not inlined. */
-static void descend(struct dwarf_reader *file, Dwarf_Die *parent, uint64_t address, const char *name,
-                    Dwarf_Die *function, struct scope *scope, unsigned depth)
-{
-    Dwarf_Die child;
-    if (depth > DWARF_DEPTH_MAX || dwarf_child(parent, &child))
-        return;
-    do {
-        int tag = dwarf_tag(&child);
-        bool is_code = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
-        if (holds_functions(tag)) {
-            descend(file, &child, address, name, function, scope, depth + 1);
-            if (scope->is_found)
-                return;
-            continue;
-        }
-        if (!dwarf_holds_code(tag) || dwarf_haspc(&child, address) <= 0)
-            continue;
-        Dwarf_Die *around = tag == DW_TAG_subprogram ? &child : function;
-        if (is_code && around) {
-            const char *own = dwarf_diename(&child);
-            if (!name || (*name ? own && !strcmp(own, name) : tag == DW_TAG_subprogram))
-                *scope = (struct scope){child, *around, true};
-        }
-        descend(file, &child, address, name, around, scope, depth + 1);
-        return;
-    } while (dwarf_next(file, &child));
-}
-
-/* Returns in *origin the entry that an instance is of, or the entry itself. */
-static void origin_of(Dwarf_Die *die, Dwarf_Die *origin)
+void dwarf_origin_of(Dwarf_Die *die, Dwarf_Die *origin)
 {
     *origin = *die;
     for (unsigned steps = 0; steps < DWARF_DEPTH_MAX; steps++) {
@@ -472,7 +424,7 @@ static bool instance_of(struct dwarf_reader *file, Dwarf_Die *function, Dwarf_Di
     do {
         if (dwarf_tag(&child) != DW_TAG_formal_parameter)
             continue;
-        origin_of(&child, &origin);
+        dwarf_origin_of(&child, &origin);
         if (origin.addr == declared->addr) {
             *found = child;
             return true;
@@ -481,35 +433,15 @@ static bool instance_of(struct dwarf_reader *file, Dwarf_Die *function, Dwarf_Di
     return false;
 }
 
-/* Looks at the symbols of an address: *any is set if there is one, *plain if one has no suffix. */
-static void symbols_at(Elf *elf, uint64_t address, bool *any, bool *plain)
-{
-    GElf_Shdr header;
-    for (Elf_Scn *section = NULL; elf && (section = elf_nextscn(elf, section));) {
-        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
-            continue;
-        Elf_Data *data = elf_getdata(section, NULL);
-        GElf_Sym symbol;
-        for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-            const char *name = symbol.st_value == address && GELF_ST_TYPE(symbol.st_info) == STT_FUNC
-                                   ? elf_strptr(elf, header.sh_link, symbol.st_name)
-                                   : NULL;
-            *any |= name != NULL;
-            *plain |= name && !strchr(name, '.');
-        }
-    }
-}
-
 /* Whether a function follows the calling convention. A copy that the compiler specialised, whose name has a suffix,
  * does not. */
 static bool is_conventional(struct dwarf_reader *file, Dwarf_Die *function, uint64_t address)
 {
-    bool any = false, plain = false;
+    bool any, plain;
     uint64_t convention;
     if (dwarf_number(function, DW_AT_calling_convention, &convention) && convention == DW_CC_nocall)
         return false;
-    symbols_at(file->program, address, &any, &plain);
-    symbols_at(file->debug, address, &any, &plain);
+    dwarf_symbols_at(file, address, &any, &plain);
     return plain || !any;
 }
 
@@ -520,7 +452,7 @@ const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die)
     return text_keep(&text, file->arena);
 }
 
-static void read_parameters(struct dwarf_reader *file, struct scope *scope, uint64_t address,
+static void read_parameters(struct dwarf_reader *file, struct dwarf_scope *scope, uint64_t address,
                             struct dwarf_function *out)
 {
     Dwarf_Die declared, child;
@@ -528,7 +460,7 @@ static void read_parameters(struct dwarf_reader *file, struct scope *scope, uint
     struct dwarf_parameter *items = NULL;
     struct dwarf_call call;
     bool conventional = out->is_entry && !out->is_inlined && is_conventional(file, &scope->die, address);
-    origin_of(&scope->die, &declared);
+    dwarf_origin_of(&scope->die, &declared);
     dwarf_call_begin(&call, file, &declared);
     if (dwarf_child(&declared, &child))
         return;
@@ -556,14 +488,10 @@ static void read_parameters(struct dwarf_reader *file, struct scope *scope, uint
 int dwarf_reader_function(struct dwarf_reader *file, uint64_t address, const char *name,
                           struct dwarf_function *out)
 {
-    Dwarf_Die unit;
-    struct scope scope = {.is_found = false};
+    struct dwarf_scope scope;
     *out = (struct dwarf_function){.result = &type_none};
     DWARF_QUERY_SCOPE(file);
-    if (!dwarf_unit_at(file, address, &unit))
-        return -ENOENT;
-    descend(file, &unit, address, name, NULL, &scope, 0);
-    if (!scope.is_found)
+    if (!dwarf_scope_at(file, address, name, &scope))
         return -ENOENT;
     const char *own = dwarf_diename(&scope.die);
     out->name = own ? arena_strdup(file->arena, own) : NULL;
@@ -576,17 +504,6 @@ int dwarf_reader_function(struct dwarf_reader *file, uint64_t address, const cha
     return 0;
 }
 
-bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *found)
-{
-    Dwarf_Die unit;
-    struct scope scope = {.is_found = false};
-    if (!dwarf_unit_at(file, address, &unit))
-        return false;
-    descend(file, &unit, address, NULL, NULL, &scope, 0);
-    *found = scope.die;
-    return scope.is_found;
-}
-
 /* ---- functions by name ---- */
 
 struct places {
@@ -594,30 +511,6 @@ struct places {
     dwarf_place_visitor *visit;
     void *state;
 };
-
-/* Visits the places in a unit where a function was inlined. */
-static int each_instance(const struct places *places, Dwarf_Die *parent, Dwarf_Die *function, unsigned depth)
-{
-    Dwarf_Die child, origin;
-    if (depth > DWARF_DEPTH_MAX || dwarf_child(parent, &child))
-        return 0;
-    do {
-        int tag = dwarf_tag(&child), stop = 0;
-        Dwarf_Addr entry;
-        if (!dwarf_holds_code(tag) && !holds_functions(tag))
-            continue;
-        if (tag == DW_TAG_inlined_subroutine) {
-            origin_of(&child, &origin);
-            if (origin.addr == function->addr && dwarf_entrypc(&child, &entry) == 0)
-                stop = places->visit(places->state, entry, true);
-        }
-        if (!stop && dwarf_haschildren(&child) > 0)
-            stop = each_instance(places, &child, function, depth + 1);
-        if (stop)
-            return stop;
-    } while (dwarf_next(places->file, &child));
-    return 0;
-}
 
 static int function_places(void *state, Dwarf_Die *die)
 {
@@ -629,7 +522,7 @@ static int function_places(void *state, Dwarf_Die *die)
         return places->visit(places->state, entry, false);
     if (!dwarf_number(die, DW_AT_inline, &how) || !dwarf_diecu(die, &unit, NULL, NULL))
         return 0;
-    return each_instance(places, &unit, die, 0);
+    return dwarf_unit_instances(places->file, &unit, die, places->visit, places->state);
 }
 
 int dwarf_reader_each_function(struct dwarf_reader *file, const char *name, dwarf_place_visitor *visit,

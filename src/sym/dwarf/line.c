@@ -98,16 +98,14 @@ static int visit_lowest(struct line_search *search, dwarf_place_visitor *visit, 
     int stop = 0;
     qsort(search->addresses, search->count, sizeof *search->addresses, compare_addresses);
     for (size_t i = 0; i < search->count && !stop; i++) {
-        Dwarf_Die scope = {0};
-        const void *key;
-        if (dwarf_scope_at(search->file, search->addresses[i], &scope))
-            key = scope.addr;
-        else
-            key = &search->addresses[i]; /* the code is described nowhere */
+        struct dwarf_scope scope;
+        const void *key = &search->addresses[i]; /* of code that is described nowhere */
+        if (dwarf_scope_at(search->file, search->addresses[i], NULL, &scope))
+            key = scope.die.addr;
         if (table_get(&scopes, &key, sizeof key) || table_set(&scopes, &key, sizeof key, search))
             continue;
-        stop =
-            visit(state, search->addresses[i], scope.addr && dwarf_tag(&scope) == DW_TAG_inlined_subroutine);
+        stop = visit(state, search->addresses[i],
+                     scope.is_found && dwarf_tag(&scope.die) == DW_TAG_inlined_subroutine);
     }
     table_free(&scopes);
     return stop;

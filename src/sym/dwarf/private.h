@@ -49,6 +49,11 @@ struct dwarf_unit_range {
     Dwarf_Off unit; /* offset of its first entry */
 };
 
+struct dwarf_symbol {
+    uint64_t address;
+    bool is_plain; /* its name has no suffix */
+};
+
 /* The files that are read, before the service is started that reads them. */
 struct dwarf_source {
     const char *path; /* path of the program, for files that belong to it */
@@ -76,7 +81,10 @@ struct dwarf_reader {
     struct table made;               /* types that have been made, by the address of their entry */
     struct dwarf_unit_range *ranges; /* sorted by `low` */
     size_t range_count;
-    bool ranges_read, index_read;
+    struct table units;           /* struct dwarf_unit by the address of the unit's first entry: unit.c */
+    struct dwarf_symbol *symbols; /* those of functions, sorted by `address` */
+    size_t symbol_count;
+    bool ranges_read, index_read, symbols_read;
     struct dwarf_index index;
     uint64_t entries; /* how many entries have been read */
     time_t deadline;  /* deadline of the current question */
@@ -130,8 +138,8 @@ int dwarf_serve(void *service, struct apart_question *question, struct text *ans
 /* dwarf.c */
 /* Finds the unit that contains an address. */
 bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit);
-/* Finds the innermost function or inlined instance at an address. */
-bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *found);
+/* Returns in *origin the entry that an instance is of, or the entry itself. */
+void dwarf_origin_of(Dwarf_Die *die, Dwarf_Die *origin);
 /* Every function of the service begins with DWARF_QUERY_SCOPE, which ends with its block. A question that took too
  * long, or during which the file was cut short, is the last one. */
 struct dwarf_question {
@@ -151,9 +159,25 @@ bool dwarf_has(Dwarf_Die *die, unsigned attribute);
 bool dwarf_number(Dwarf_Die *die, unsigned attribute, uint64_t *value);
 enum dwarf_kind dwarf_kind_of(int tag); /* 0: nothing that is in the index */
 
-bool dwarf_holds_code(int tag); /* it is a scope with addresses */
 /* the type of DW_AT_type as C writes it, in the file's arena */
 const char *dwarf_spelled(struct dwarf_reader *file, Dwarf_Die *die);
+
+/* dwarf/unit.c */
+struct dwarf_scope {
+    Dwarf_Die die;
+    Dwarf_Die function; /* the subprogram around it, whose frame it uses */
+    bool is_found;
+};
+/* Finds the innermost function or inlined instance around an address; with a name the innermost of that name; "": the
+ * innermost that is not inlined. Returns scope->is_found. */
+bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, const char *name, struct dwarf_scope *scope);
+/* Calls `visit` for each place in a unit where a function was inlined. An answer that is not 0 ends the walk. */
+int dwarf_unit_instances(struct dwarf_reader *file, Dwarf_Die *unit, const Dwarf_Die *function,
+                         dwarf_place_visitor *visit, void *state);
+/* Looks at the symbols of an address: whether there is one, and one whose name has no suffix. */
+void dwarf_symbols_at(struct dwarf_reader *file, uint64_t address, bool *any, bool *plain);
+bool dwarf_holds_code(int tag); /* it is a scope with addresses */
+void dwarf_units_free(struct dwarf_reader *file);
 
 /* dwarf/index.c */
 /* Calls `visit` for each entry of that kind and name, those at the outer level first. An answer that is not 0 ends
