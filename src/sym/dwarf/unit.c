@@ -176,9 +176,9 @@ static bool descend(const struct search *search, Dwarf_Die *parent, Dwarf_Die *f
 
 bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, const char *name, struct dwarf_scope *scope)
 {
-    struct search search = {file, address, name, scope};
     Dwarf_Die unit, code;
     *scope = (struct dwarf_scope){.is_found = false};
+    const struct search search = {file, address, name, scope};
     if (dwarf_unit_at(file, address, &unit) && find_code(file, &unit, address, &code))
         enter(&search, &code, NULL, 0);
     return scope->is_found;
