@@ -109,7 +109,8 @@ int report_export(struct report *report)
     struct exporting exporting = {.report = report, .filter = options->filter};
     if (options->merged && report_lines_open(report, &exporting.lines))
         return 1;
-    int got = export_begin(&exporting.export, options->format, options->rows, report->recording, &sink);
+    int got = export_begin(&exporting.export, options->format, report->recording,
+                           &(struct export_choice){options->rows, &options->filter}, &sink);
     if (!got)
         got = export_events(&exporting);
     if (!got && !report_stop)
@@ -125,5 +126,8 @@ int report_export(struct report *report)
     if (got < 0 && !report->output.error) /* an error of writing is reported when the output is closed */
         command_print(stderr, "ERROR: cannot export %s: %s\n", recording_path(report->recording),
                       strerror(-got));
+    if (got == -E2BIG)
+        fputs("HINT: a table has 4096 columns at most; --group and --tracepoint choose what has some of it\n",
+              stderr);
     return got < 0 || report_stop;
 }

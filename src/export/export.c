@@ -34,10 +34,10 @@ static int flush(struct export *export, size_t much)
     return error;
 }
 
-int export_begin(struct export *export, const struct export_format *format, enum export_rows rows,
-                 const struct recording *recording, const struct export_sink *sink)
+int export_begin(struct export *export, const struct export_format *format, const struct recording *recording,
+                 const struct export_choice *choice, const struct export_sink *sink)
 {
-    *export = (struct export){.format = format, .rows = rows, .recording = recording, .sink = *sink};
+    *export = (struct export){.format = format, .recording = recording, .choice = *choice, .sink = *sink};
     return format->begin(export);
 }
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "reader/filter.h"
 #include "reader/json_lines.h"
 #include "reader/objects.h"
 #include "reader/reader.h"
@@ -31,13 +32,16 @@ struct export_sink { /* where the bytes go */
     int (*write)(void *context, const char *file, const void *bytes, size_t length);
 };
 
-enum export_rows { EXPORT_EVENTS, EXPORT_OBJECTS }; /* what a row of a table is about */
+struct export_choice { /* what is exported, for tables */
+    enum export_rows { EXPORT_EVENTS, EXPORT_OBJECTS } rows;
+    const struct filter *filter; /* which events there will be; NULL: all */
+};
 
 struct export
 { /* an export while it is made */
     const struct export_format *format;
     const struct recording *recording;
-    enum export_rows rows;
+    struct export_choice choice;
     const struct objects *objects; /* set before export_end() */
     const char *notes;             /* the same: what is missing, a sentence a line; NULL: nothing */
     struct export_sink sink;
@@ -65,14 +69,14 @@ struct export_format {
     int (*end)(struct export *export);
     void (*free)(struct export *export); /* called after every begin(), also after one that failed */
     const char *beside;                  /* the end of the name of a file beside it; NULL: there is none */
-    bool has_rows;                       /* it is a table: see enum export_rows */
+    bool has_rows;                       /* it is a table: see struct export_choice */
 };
 
 const struct export_format *export_format_find(const char *name); /* NULL: there is none */
 const struct export_format *export_format_at(size_t index);       /* NULL: there are no more */
 
-int export_begin(struct export *export, const struct export_format *format, enum export_rows rows,
-                 const struct recording *recording, const struct export_sink *sink);
+int export_begin(struct export *export, const struct export_format *format, const struct recording *recording,
+                 const struct export_choice *choice, const struct export_sink *sink);
 int export_event(struct export *export, const struct recording_event *event, const struct object_step *step);
 /* Adds a line of another output, in order of time. The format must have them. */
 int export_line(struct export *export, const struct json_line *line);

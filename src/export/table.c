@@ -12,7 +12,7 @@ static int begin(struct export *export, const struct table_writer *writer)
     export->state = table;
     table->export = export;
     table->writer = writer;
-    table->rows = export->rows == EXPORT_OBJECTS ? &table_objects : &table_events;
+    table->rows = export->choice.rows == EXPORT_OBJECTS ? &table_objects : &table_events;
     table->recording = export->recording;
     table->model = recording_model(export->recording);
     table->realtime = recording_realtime(export->recording);

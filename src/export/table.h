@@ -120,6 +120,8 @@ extern const struct table_rows table_events, table_objects;
 /* ---- table_columns.c: return 0 or -errno ---- */
 
 int columns_make(struct export_table *table);
+/* Whether events of a tracepoint can be in the table. */
+bool columns_include(const struct export_table *table, const struct recording_tracepoint *tracepoint);
 void columns_free(struct export_table *table);
 int word_make(const struct export_table *table, struct word *word, const char *bytes, size_t length);
 

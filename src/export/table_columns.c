@@ -145,9 +145,11 @@ static void sort_arguments(struct tracepoint_plan *plan, unsigned count)
         }
 }
 
-static bool has_row(const struct export_table *table, const struct recording_tracepoint *tracepoint)
+bool columns_include(const struct export_table *table, const struct recording_tracepoint *tracepoint)
 {
-    return tracepoint && (!table->rows->has_steps || tracepoint->object >= 0);
+    const struct filter *filter = table->export->choice.filter;
+    return tracepoint && (!table->rows->has_steps || tracepoint->object >= 0) &&
+           (!filter || filter_passes_tracepoint(filter, tracepoint));
 }
 
 static int add_arguments(struct export_table *table)
@@ -156,7 +158,7 @@ static int add_arguments(struct export_table *table)
     int got = 0;
     for (size_t i = 0; i < table->model->tracepoint_room && got >= 0; i++) {
         const struct recording_tracepoint *tracepoint = table->model->tracepoints[i];
-        if (!has_row(table, tracepoint))
+        if (!columns_include(table, tracepoint))
             continue;
         for (unsigned j = 0; j < tracepoint->argument_count && got >= 0; j++) {
             got = argument_column(&adding, tracepoint, j);
@@ -201,7 +203,7 @@ static int add_steps(struct export_table *table)
         plan->step_column = (unsigned)table->column_count;
         for (size_t i = 0; i < model->tracepoint_room && got >= 0; i++) {
             const struct recording_tracepoint *tracepoint = model->tracepoints[i];
-            if (!tracepoint || tracepoint->object != (int16_t)type)
+            if (!columns_include(table, tracepoint) || tracepoint->object != (int16_t)type)
                 continue;
             table->plans[i]->slot = plan->step_count++;
             got = add_step(table, "at", "from the object's beginning to its first event", tracepoint->name);
@@ -218,25 +220,27 @@ static int number_arguments(struct export_table *table, int16_t type)
 {
     const struct recording_model *model = table->model;
     struct type_plan *plan = &table->types[type];
-    bool has[EXPORT_COLUMNS_MAX] = {0};
-    unsigned slots[EXPORT_COLUMNS_MAX];
+    unsigned slots[EXPORT_COLUMNS_MAX] = {0}; /* 1: the column is one of the type's; then its number */
     if (!(plan->columns = calloc(table->column_count, sizeof *plan->columns)))
         return -ENOMEM;
-    for (size_t i = 0; i < model->tracepoint_room; i++)
-        for (unsigned j = 0; model->tracepoints[i] && model->tracepoints[i]->object == type &&
-                             j < model->tracepoints[i]->argument_count;
-             j++)
-            has[table->plans[i]->arguments[j].column] = true;
-    for (unsigned column = 0; column < table->column_count; column++)
-        if (has[column]) {
-            slots[column] = (unsigned)plan->column_count;
-            plan->columns[plan->column_count++] = column;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < model->tracepoint_room; i++) {
+            const struct recording_tracepoint *tracepoint = model->tracepoints[i];
+            const bool is_of_type = columns_include(table, tracepoint) && tracepoint->object == type;
+            for (unsigned j = 0; is_of_type && j < tracepoint->argument_count; j++) {
+                unsigned *slot = &slots[table->plans[i]->arguments[j].column];
+                if (pass == 0)
+                    *slot = 1;
+                else
+                    table->plans[i]->arguments[j].slot = *slot;
+            }
         }
-    for (size_t i = 0; i < model->tracepoint_room; i++)
-        for (unsigned j = 0; model->tracepoints[i] && model->tracepoints[i]->object == type &&
-                             j < model->tracepoints[i]->argument_count;
-             j++)
-            table->plans[i]->arguments[j].slot = slots[table->plans[i]->arguments[j].column];
+        for (unsigned column = 0; column < table->column_count && pass == 0; column++)
+            if (slots[column]) {
+                slots[column] = (unsigned)plan->column_count;
+                plan->columns[plan->column_count++] = column;
+            }
+    }
     return 0;
 }
 

@@ -39,7 +39,7 @@ static void put_arguments(struct text *out, const struct export_table *table, un
     text_add(out, ", \"arguments\": [");
     for (size_t i = 0; i < model->tracepoint_room; i++) {
         const struct recording_tracepoint *tracepoint = model->tracepoints[i];
-        if (!tracepoint || (table->rows->has_steps && tracepoint->object < 0))
+        if (!columns_include(table, tracepoint))
             continue;
         for (unsigned j = 0; j < tracepoint->argument_count; j++) {
             const struct recording_argument *argument =

@@ -51,7 +51,7 @@ bool filter_names_tracepoint(const char *value, const struct recording_tracepoin
     return glob_match(group, tracepoint->group->name) && glob_match(colon + 1, tracepoint->name);
 }
 
-static bool tracepoint_passes(const struct filter *filter, const struct recording_tracepoint *tracepoint)
+bool filter_passes_tracepoint(const struct filter *filter, const struct recording_tracepoint *tracepoint)
 {
     bool group = !filter->kinds[FILTER_GROUP].count, name = !filter->kinds[FILTER_TRACEPOINT].count;
     for (size_t i = 0; i < filter->kinds[FILTER_GROUP].count && !group; i++)
@@ -123,7 +123,7 @@ bool filter_passes(struct filter *filter, const struct recording *recording,
     if (filter->kinds[FILTER_GROUP].count || filter->kinds[FILTER_TRACEPOINT].count) {
         uint8_t verdict = filter->tracepoints ? filter->tracepoints[event->tracepoint->id & 0xffff] : 0;
         if (!verdict) {
-            verdict = tracepoint_passes(filter, event->tracepoint) ? 1 : 2;
+            verdict = filter_passes_tracepoint(filter, event->tracepoint) ? 1 : 2;
             if (!filter->tracepoints)
                 filter->tracepoints = calloc(65536, 1);
             if (filter->tracepoints)

@@ -35,6 +35,8 @@ bool filter_passes(struct filter *filter, const struct recording *recording,
 /* Whether the time window is over, so that no later event can pass. */
 bool filter_is_over(const struct filter *filter, const struct recording *recording,
                     const struct recording_event *event);
+/* Whether events of a tracepoint can pass. */
+bool filter_passes_tracepoint(const struct filter *filter, const struct recording_tracepoint *tracepoint);
 /* Whether a value of FILTER_TRACEPOINT means a tracepoint, and whether a value is this number. */
 bool filter_names_tracepoint(const char *value, const struct recording_tracepoint *tracepoint);
 bool filter_names_number(const char *value, uint64_t number);

@@ -36,8 +36,9 @@ static void read_all(struct recording *recording)
     struct export exports[ALL];
     bool begun[ALL];
     for (size_t i = 0; i < ALL; i++)
-        begun[i] = !export_begin(&exports[i], all[i].format, all[i].rows, recording,
-                                 &(struct export_sink){NULL, ignore});
+        begun[i] =
+            !export_begin(&exports[i], all[i].format, recording, &(struct export_choice){all[i].rows, NULL},
+                          &(struct export_sink){NULL, ignore});
     event_printer_init(&printer, recording);
     const int failed = latency_table_make(&table, recording) | stories_make(&stories, 3, -1);
     event_json_head(&out, recording);

@@ -59,6 +59,9 @@ filtered() {
     done
 }
 filtered "a group" -f "$small" --group bdev
+check "only what can come has columns" sh -c "! grep -q arg_qpair events.csv && grep -q arg_ctx events.csv"
+"$spoor" report -f "$small" --group bdev --export csv --rows objects -o objects.csv 2>errors
+check "of objects, too" is_like objects csv objects.csv json
 filtered "an owner and a window" -f "$small" --owner t02 --from 0 --to 10s
 filtered "an object" -f "$small" --object r42
 filtered "a thread" -f "$small" --thread reactor_1

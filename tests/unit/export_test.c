@@ -23,11 +23,13 @@ static int take(void *context, const char *file, const void *bytes, size_t lengt
     if (length > written->left)
         return -ENOSPC;
     written->left -= length;
-    text_append(file && !strcmp(file, "metadata") ? &written->metadata : &written->rest, bytes, length);
+    const bool is_about = file && (!strcmp(file, "metadata") || !strcmp(file, ".schema.json"));
+    text_append(is_about ? &written->metadata : &written->rest, bytes, length);
     return 0;
 }
 
-static int run(const struct spdk_file *file, const char *format, struct written *written)
+static int run_rows(const struct spdk_file *file, const char *format, enum export_rows rows,
+                    struct written *written)
 {
     struct recording *recording;
     struct recording_event event;
@@ -37,17 +39,24 @@ static int run(const struct spdk_file *file, const char *format, struct written 
     const struct export_sink sink = {written, take};
     assert_int_equal(reader_open_bytes(file, sizeof *file, "made", &recording, &why), 0);
     struct objects *objects = objects_make(recording);
-    int error = export_begin(&export, export_format_find(format), EXPORT_EVENTS, recording, &sink);
+    int error = export_begin(&export, export_format_find(format), recording,
+                             &(struct export_choice){rows, NULL}, &sink);
     while (!error && recording_next(recording, &event) == 1) {
         assert_int_equal(objects_follow(objects, &event, &step), 0);
         error = export_event(&export, &event, &step);
     }
+    export.objects = objects;
     if (!error)
         error = export_end(&export);
     export_free(&export);
     objects_free(objects);
     recording_close(recording);
     return error;
+}
+
+static int run(const struct spdk_file *file, const char *format, struct written *written)
+{
+    return run_rows(file, format, EXPORT_EVENTS, written);
 }
 
 static void release(struct written *written)
@@ -115,8 +124,8 @@ static void test_folded_time_is_taken_once(void **state)
 static void test_circles_end(void **state)
 {
     (void)state;
-    static const char *const names[] = {"folded", "perfetto", "ctf"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"folded", "perfetto", "ctf", "csv", "ndjson"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct spdk_file *file = make_file(true);
         struct written written = {.left = SIZE_MAX};
         for (uint64_t time = 0; time < 1000; time += 2) {
@@ -154,8 +163,8 @@ static void test_names_in_metadata(void **state)
 static void test_a_sink_that_is_full(void **state)
 {
     (void)state;
-    static const char *const names[] = {"folded", "perfetto", "ctf"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"folded", "perfetto", "ctf", "csv", "ndjson"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct spdk_file *file = make_file(false);
         for (uint64_t time = 0; time < 1000; time++)
             record(file, time, time ? STEP : NEW, 1, 0);
@@ -171,6 +180,54 @@ static void test_a_sink_that_is_full(void **state)
         }
         free(file);
     }
+}
+
+/* As the folded stacks above: r, its child, and another r with the same id. No event says that they end. */
+static void test_a_row_for_each_object(void **state)
+{
+    (void)state;
+    struct spdk_file *file = make_file(false);
+    struct written written = {.left = SIZE_MAX};
+    record(file, 0, NEW, 1, 0);
+    record(file, 10, CHILD_NEW, 11, 1);
+    record(file, 30, CHILD_STEP, 11, 1);
+    record(file, 40, STEP, 1, 0);
+    record(file, 55, STEP, 1, 0);
+    record(file, 200, NEW, 1, 0);
+    record(file, 205, STEP, 1, 0);
+    assert_int_equal(run_rows(file, "ndjson", EXPORT_OBJECTS, &written), 0);
+    const char *text = text_string(&written.rest);
+    assert_non_null(strstr(text,
+                           "\"object_type\":\"r\",\"object_number\":0,\"object_id\":1,\"begins\":true,"
+                           "\"ends\":true,\"life_ns\":55,\"seen_ns\":55,\"events\":3,\"size\":0,"
+                           "\"at_NEW_ns\":0,\"step_NEW_ns\":40,\"at_STEP;x_ns\":40,\"step_STEP;x_ns\":15,"));
+    assert_non_null(strstr(text, "\"object_number\":0,\"object_id\":11,\"parent_type\":\"r\","
+                                 "\"parent_number\":0,\"parent_id\":1,\"begins\":true,"));
+    assert_non_null(
+        strstr(text, "\"object_number\":1,\"object_id\":1,\"begins\":true,\"ends\":true,\"life_ns\":5,"));
+    assert_non_null(strstr(text_string(&written.metadata), "\"count\": 3,"));
+    release(&written);
+    free(file);
+}
+
+static void test_names_in_a_table(void **state)
+{
+    (void)state;
+    struct spdk_file *file = spdk_file_make(1000000000);
+    struct written written = {.left = SIZE_MAX};
+    spdk_add_types(file);
+    struct spdk_tracepoint *tracepoint = spdk_add_tracepoint(file, "A\",\xff", NEW, 1, 1, 1);
+    static const char *const names[] = {"size", "Size", "a,b", "", "size", "\"`"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        spdk_add_argument(tracepoint, names[i], 0, 8);
+    record(file, 0, NEW, 1, 0);
+    assert_int_equal(run(file, "csv", &written), 0);
+    assert_non_null(
+        strstr(text_string(&written.rest),
+               "\"arg_size\",\"arg_Size_2\",\"arg_a,b\",\"arg_\",\"arg_size_3\",\"arg_\"\"`\"\n"));
+    assert_non_null(strstr(text_string(&written.metadata), "`arg_\\\"\\\\`` Nullable(Int64)"));
+    release(&written);
+    free(file);
 }
 
 /* When the table is full, the object without an event for the longest time is removed. */
@@ -235,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folded_time_is_taken_once), cmocka_unit_test(test_circles_end),
         cmocka_unit_test(test_names_in_metadata),         cmocka_unit_test(test_a_sink_that_is_full),
+        cmocka_unit_test(test_a_row_for_each_object),     cmocka_unit_test(test_names_in_a_table),
         cmocka_unit_test(test_living_is_bounded),         cmocka_unit_test(test_encoding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <setjmp.h>
 #include <cmocka.h>
@@ -21,6 +22,24 @@ static void test_numbers(void **state)
     static const char *const wrong[] = {"", "-1", "+1", " 1", "1 ", "1x", "0x", "18446744073709551616"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(number_parse(wrong[i], &number));
+}
+
+static void test_written(void **state)
+{
+    static const uint64_t around[] = {0, 9, 10, 99, 100, UINT32_MAX, INT64_MAX, UINT64_MAX};
+    char digits[21], wanted[21];
+    (void)state;
+    for (uint64_t power = 1, i = 0; i < 20; power *= 10, i++)
+        for (int less = 0; less < 2; less++) {
+            snprintf(wanted, sizeof wanted, "%llu", (unsigned long long)(power - (uint64_t)less));
+            *number_write(digits, power - (uint64_t)less) = 0;
+            assert_string_equal(digits, wanted);
+        }
+    for (size_t i = 0; i < sizeof around / sizeof around[0]; i++) {
+        snprintf(wanted, sizeof wanted, "%llu", (unsigned long long)around[i]);
+        *number_write(digits, around[i]) = 0;
+        assert_string_equal(digits, wanted);
+    }
 }
 
 static void test_digits(void **state)
@@ -140,9 +159,10 @@ static void test_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_digits),   cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_literals), cmocka_unit_test(test_signed_literals),
-        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_times),
+        cmocka_unit_test(test_digits),          cmocka_unit_test(test_written),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_literals),
+        cmocka_unit_test(test_signed_literals), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
