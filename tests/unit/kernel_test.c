@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of the kernel host against the running kernel: features, maps, rings and refusals. What needs root is
- * skipped without it; the merging of rings and the texts are tested on this process's memory. Attaching is tested
+ * skipped without it; the texts are tested on this process's memory, the merging of rings in ring_test.c. Attaching is tested
  * in attach_test.c. */
 #include "kernel_fixture.h"
 
@@ -401,149 +401,6 @@ static void test_single_ring(void **state)
     fixture_close(&f);
 }
 
-/* Rings in this process's memory, with contents that the test chooses. */
-enum { FAKE = 4096, FAKES = 3 };
-struct fakes {
-    struct kernel kernel;
-    struct ring rings[FAKES];
-    unsigned long consumer[FAKES], producer[FAKES];
-    uint8_t data[FAKES][2 * FAKE];
-    uint64_t out[64];
-    size_t count, room; /* room: how many records are taken, 0 for all */
-};
-
-static void fakes_open(struct fakes *fakes, uint32_t count)
-{
-    memset(fakes, 0, sizeof *fakes);
-    fakes->kernel.rings = (struct rings){.items = fakes->rings, .count = count};
-    for (uint32_t i = 0; i < count; i++)
-        fakes->rings[i] = (struct ring){.size = FAKE,
-                                        .consumer = &fakes->consumer[i],
-                                        .producer = &fakes->producer[i],
-                                        .data = fakes->data[i]};
-}
-
-static uint32_t *fake_put(struct fakes *fakes, int ring, uint32_t header, uint64_t time)
-{
-    uint8_t *at = fakes->data[ring] + fakes->producer[ring];
-    memcpy(at, &header, 4);
-    memcpy(at + 8, &time, 8);
-    fakes->producer[ring] += ((header & 0x3fffffff) + 15) & ~7UL;
-    return (uint32_t *)(void *)at;
-}
-
-static int see_fake(void *state, const uint8_t *record, size_t length)
-{
-    struct fakes *fakes = state;
-    (void)length;
-    if (fakes->room && fakes->count == fakes->room)
-        return -ENOBUFS;
-    memcpy(&fakes->out[fakes->count++], record, 8);
-    return 0;
-}
-
-static uint64_t clock_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void test_merge(void **state)
-{
-    (void)state;
-    static struct fakes fakes;
-    fakes_open(&fakes, FAKES);
-    static const uint64_t times[][4] = {{5, 7, 9, 30}, {6, 8, 20, 21}, {1, 22, 23, 24}};
-    for (int ring = 0; ring < FAKES; ring++)
-        for (int i = 0; i < 4; i++) {
-            fake_put(&fakes, ring, 16, times[ring][i]);
-            fake_put(&fakes, ring, 1U << 30 | 24, 2); /* discarded */
-        }
-    assert_int_equal(ring_consume(&fakes.kernel.host, true, see_fake, &fakes), 12);
-    for (size_t i = 1; i < 12; i++)
-        assert_true(fakes.out[i - 1] <= fakes.out[i]);
-    for (int ring = 0; ring < FAKES; ring++)
-        assert_int_equal(fakes.consumer[ring], fakes.producer[ring]);
-    assert_int_equal(fakes.kernel.rings.disorder, 0);
-    fake_put(&fakes, 0, 16, 3);
-    assert_int_equal(ring_consume(&fakes.kernel.host, true, see_fake, &fakes), 1);
-    assert_int_equal(fakes.kernel.rings.disorder, 1);
-}
-
-/* A record for which there was no room is delivered again, in its place. */
-static void test_no_room(void **state)
-{
-    (void)state;
-    static struct fakes fakes;
-    fakes_open(&fakes, 2);
-    for (uint64_t time = 1; time <= 8; time++)
-        fake_put(&fakes, time % 2, 16, time);
-    for (fakes.room = 3; fakes.room < 8; fakes.room += 2) {
-        assert_int_equal(ring_consume(&fakes.kernel.host, true, see_fake, &fakes), -ENOBUFS);
-        assert_int_equal(fakes.count, fakes.room);
-    }
-    fakes.room = 0;
-    assert_int_equal(ring_consume(&fakes.kernel.host, true, see_fake, &fakes), 1);
-    for (size_t i = 0; i < 8; i++)
-        assert_int_equal(fakes.out[i], i + 1);
-    assert_int_equal(fakes.kernel.rings.disorder, 0);
-}
-
-static void test_merge_waits(void **state)
-{
-    (void)state;
-    static struct fakes fakes;
-    fakes_open(&fakes, 2);
-    uint64_t now = clock_now();
-    /* The first record is old enough that no older one can follow; the second is not. */
-    fake_put(&fakes, 0, 16, now - 1000000000);
-    fake_put(&fakes, 0, 16, now + 1000000000);
-    assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 1);
-    /* The other ring now has a later record: this makes the young record certain, but not the later one. */
-    fake_put(&fakes, 1, 16, now + 1500000000);
-    assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 1);
-    assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 0);
-    assert_int_equal(ring_consume(&fakes.kernel.host, true, see_fake, &fakes), 1);
-}
-
-static void test_merge_busy(void **state)
-{
-    (void)state;
-    static struct fakes fakes;
-    fakes_open(&fakes, 2);
-    uint64_t now = clock_now();
-    uint32_t *busy = fake_put(&fakes, 0, 1U << 31 | 16, now);
-    fake_put(&fakes, 0, 16, now + 1);
-    fake_put(&fakes, 1, 16, now + 2);
-    assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 0);
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* the other records wait for it … */
-    assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 0);
-    nanosleep(&(struct timespec){.tv_nsec = 60000000}, NULL); /* … but not for ever */
-    assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 1);
-    assert_int_equal(fakes.out[0], now + 2);
-    *busy &= 0x7fffffff;
-    assert_int_equal(ring_consume(&fakes.kernel.host, false, see_fake, &fakes), 2);
-    assert_int_equal(fakes.kernel.rings.disorder, 2);
-    /* A drain delivers everything that is finished at once. */
-    fake_put(&fakes, 0, 1U << 31 | 16, now + 3);
-    fake_put(&fakes, 1, 16, now + 4);
-    assert_int_equal(ring_consume(&fakes.kernel.host, true, see_fake, &fakes), 1);
-}
-
-static void test_ring_hostile(void **state)
-{
-    (void)state;
-    static struct fakes fakes;
-    fakes_open(&fakes, 1);
-    fake_put(&fakes, 0, 3, 1); /* shorter than a record's head */
-    fake_put(&fakes, 0, 16, 2);
-    uint32_t *wrong = fake_put(&fakes, 0, 16, 3);
-    *wrong = 0x3fffffff; /* longer than the ring */
-    assert_int_equal(ring_consume(&fakes.kernel.host, true, see_fake, &fakes), 2);
-    assert_int_equal(fakes.out[0], 2);
-}
-
 /* ---- refusals ---- */
 
 static void test_refusal(void **state)
@@ -613,23 +470,12 @@ static void test_refusal_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_merge_waits),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_merge_busy),
-        cmocka_unit_test(test_ring_hostile),
-        cmocka_unit_test(test_refusal_texts),
-        cmocka_unit_test(test_open),
-        cmocka_unit_test(test_without_capabilities),
-        cmocka_unit_test(test_hash),
-        cmocka_unit_test(test_hash_busy),
-        cmocka_unit_test(test_percpu),
-        cmocka_unit_test(test_array_and_begin),
-        cmocka_unit_test(test_map_too_large),
-        cmocka_unit_test(test_rings),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_single_ring),
+        cmocka_unit_test(test_without),       cmocka_unit_test(test_refusal_texts),
+        cmocka_unit_test(test_open),          cmocka_unit_test(test_without_capabilities),
+        cmocka_unit_test(test_hash),          cmocka_unit_test(test_hash_busy),
+        cmocka_unit_test(test_percpu),        cmocka_unit_test(test_array_and_begin),
+        cmocka_unit_test(test_map_too_large), cmocka_unit_test(test_rings),
+        cmocka_unit_test(test_lost),          cmocka_unit_test(test_single_ring),
         cmocka_unit_test(test_refusal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
