@@ -222,6 +222,7 @@ static const struct option_row rows[] = {
      OPTION_STORES(CHOICE, struct arguments, report.rows)},
     {'o', "output", "FILE", "write there; it must not exist; an export to FILE.gz is compressed",
      OPTION_STORES(TEXT, struct arguments, report.output), .completes = COMPLETE_FILES},
+    OTLP_ROWS(struct arguments, report.otlp),
     OPTION_ROW_HELP,
 };
 
@@ -232,6 +233,8 @@ static const struct option_rule rules[] = {
     {"--export", OPTION_EXCLUDES, "--stats --slowest -j", "writes all of it"},
     {"--rows", OPTION_NEEDS, "--export", "says what a row of csv and ndjson is about"},
     {"--html", OPTION_EXCLUDES, "--stats --slowest -j --export -o", "writes all of it to its file"},
+    {"--otlp", OPTION_EXCLUDES, "--stats -j --export --html -o --merge", "sends spans"},
+    OTLP_RULES,
 };
 
 /* Adds the filters; each list is divided at its commas. */
@@ -335,7 +338,8 @@ static void write_head(struct report *report)
     const time_t seconds = (time_t)(start / NSEC_PER_SEC);
     struct tm local;
     char day[32] = "";
-    if (options->json || options->format || report->output.path || !isatty(STDOUT_FILENO))
+    if (options->json || options->format || options->otlp.place || report->output.path ||
+        !isatty(STDOUT_FILENO))
         return;
     if (realtime && localtime_r(&seconds, &local))
         strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &local);
@@ -358,10 +362,11 @@ static unsigned terminal_width(void)
 static int show(struct report *report)
 {
     const struct report_options *options = report->options;
-    int status = options->stats     ? report_stats(report)
-                 : options->slowest ? report_slowest(report)
-                 : options->format  ? report_export(report)
-                                    : report_list(report);
+    int status = options->stats        ? report_stats(report)
+                 : options->otlp.place ? report_otlp(report)
+                 : options->slowest    ? report_slowest(report)
+                 : options->format     ? report_export(report)
+                                       : report_list(report);
     report_flush(report, true);
     status |= output_close(&report->output, status == 0);
     if (!status)
@@ -399,8 +404,10 @@ static int command_report(int argc, char **argv)
     if (!parse(&arguments, argc, argv, &status))
         goto out;
     status = 1;
-    arguments.recording.relate = arguments.report.merged || arguments.report.format;
-    recordings_keep_privileges(arguments.report.output ? PRIVILEGE_OPEN_FILES : 0);
+    arguments.recording.relate =
+        arguments.report.merged || arguments.report.format || arguments.report.otlp.place;
+    recordings_keep_privileges(arguments.report.output || arguments.report.otlp.place ? PRIVILEGE_OPEN_FILES
+                                                                                      : 0);
     char *path = recordings_path(arguments.file, &arguments.choice, &why, &error);
     const bool is_newest = path && !arguments.file;
     if (path)

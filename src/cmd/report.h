@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cmd/otlp.h"
 #include "cmd/output.h"
 #include "export/export.h"
 #include "reader/filter.h"
@@ -25,6 +26,7 @@ struct report_options {
     bool has_rows;
     const char *output, *merged; /* -o, --merge; NULL: none */
     const char *names, *program; /* --names, --program; NULL: none */
+    struct otlp_options otlp;
 };
 
 struct report {
@@ -66,6 +68,12 @@ void report_unread(struct report *report);
 int report_check_filters(const struct report *report);
 int report_explain_nothing(const struct report *report);
 int report_slowest(struct report *report);
+/* report_slowest.c: finds the type of objects that the options name. Returns 0, or 1 after a message. */
+int report_type(const struct report *report, int16_t *type);
+/* Opens the recording once more, to read it from its beginning. It has the same events, unless a program has written over
+ * them meanwhile. Returns 0 or -errno. */
+int report_again(struct report *report);
+int report_otlp(struct report *report);
 int report_export(struct report *report);
 /* After an export to a file that is whole: reports what was written, and what opens it. */
 void report_exported(const struct report *report);

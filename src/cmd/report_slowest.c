@@ -84,9 +84,7 @@ static void print_chapter(struct report *report, const struct object *object, co
     report_flush(report, false);
 }
 
-/* Opens the recording once more, to read it from its beginning. It has the same events, unless a program has
- * written over them meanwhile. */
-static int reopen(struct report *report)
+int report_again(struct report *report)
 {
     struct text why = {0};
     struct recording *again;
@@ -110,13 +108,21 @@ static int reopen(struct report *report)
     return report->objects ? 0 : -ENOMEM;
 }
 
-/* Returns the index of the type of this name or letter; -1: there is none. */
-static int find_type(const struct recording_model *model, const char *name)
+int report_type(const struct report *report, int16_t *type)
 {
+    const struct recording_model *model = recording_model(report->recording);
+    const char *name = report->options->type;
     for (size_t i = 0; i < model->object_count; i++)
-        if (!strcmp(model->objects[i].name, name) || (model->objects[i].letter == name[0] && !name[1]))
-            return (int)i;
-    return -1;
+        if (!strcmp(model->objects[i].name, name) || (model->objects[i].letter == name[0] && !name[1])) {
+            *type = (int16_t)i;
+            return 0;
+        }
+    command_print(stderr, "ERROR: no type of objects is called '%s'; there are:", name);
+    for (size_t i = 0; i < model->object_count; i++)
+        command_print(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "",
+                      model->objects[i].name);
+    command_print(stderr, "\n");
+    return 1;
 }
 
 static int collect(struct report *report, struct stories *stories)
@@ -165,25 +171,18 @@ static int write_stories(struct report *report, struct stories *stories)
 
 int report_slowest(struct report *report)
 {
-    const struct recording_model *model = recording_model(report->recording);
     struct stories stories = {0};
-    int type = -1;
-    if (report->options->type && (type = find_type(model, report->options->type)) < 0) {
-        command_print(stderr, "ERROR: no type of objects is called '%s'; there are:", report->options->type);
-        for (size_t i = 0; i < model->object_count; i++)
-            command_print(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "",
-                          model->objects[i].name);
-        command_print(stderr, "\n");
+    int16_t type = -1;
+    if (report->options->type && report_type(report, &type))
         return 1;
-    }
-    int got = stories_make(&stories, (size_t)report->options->slowest, (int16_t)type);
+    int got = stories_make(&stories, (size_t)report->options->slowest, type);
     if (!got)
         got = collect(report, &stories);
     report->shown = stories.count;
     if (!got && !stories.count && recording_counts(report->recording).events)
         fputs("NOTE: no object both begins and goes on in this recording\n", stderr);
     if (!got)
-        got = reopen(report);
+        got = report_again(report);
     if (!got)
         got = write_stories(report, &stories);
     report_progress_end(report);

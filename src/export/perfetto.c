@@ -18,7 +18,7 @@
 #include "base/table.h"
 #include "export/export.h"
 #include "export/living.h"
-#include "export/proto.h"
+#include "base/proto.h"
 #include "print/event.h"
 
 enum field {

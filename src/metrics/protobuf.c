@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "export/proto.h"
+#include "base/proto.h"
 #include "metrics/family.h"
 #include "metrics/native.h"
 
@@ -44,13 +44,6 @@ static const struct {
     [METRIC_SUMMARY] = {2, METRIC_SUMMARY_FIELD},
     [METRIC_HISTOGRAM] = {4, METRIC_HISTOGRAM_FIELD},
 };
-
-static void put_double(struct text *out, unsigned field, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    proto_fixed(out, field, bits);
-}
 
 static void put_text(struct text *out, unsigned field, const char *text)
 {
@@ -104,7 +97,7 @@ static void put_native(struct text *out, const struct metric_family *family, con
     const struct native_walk positive = {family, counts, false, 0}, negative = {family, counts, true, 0};
     proto_zigzag(out, HISTOGRAM_SCHEMA, family->schema);
     /* The smallest threshold that is usual. It is what makes a histogram without values a native one. */
-    put_double(out, HISTOGRAM_ZERO_THRESHOLD, 0x1p-128);
+    proto_double(out, HISTOGRAM_ZERO_THRESHOLD, 0x1p-128);
     proto_number(out, HISTOGRAM_ZERO_COUNT, native_zeros(family, counts));
     put_spans(out, HISTOGRAM_NEGATIVE_SPAN, negative);
     put_deltas(out, HISTOGRAM_NEGATIVE_DELTA, negative);
@@ -118,7 +111,7 @@ static void put_bucket(struct text *out, uint64_t count, double bound)
 {
     const size_t opened = proto_open(out, HISTOGRAM_BUCKET);
     proto_number(out, BUCKET_COUNT, count);
-    put_double(out, BUCKET_BOUND, bound);
+    proto_double(out, BUCKET_BOUND, bound);
     proto_close(out, opened);
 }
 
@@ -128,7 +121,7 @@ static void put_histogram(struct text *out, const struct metric_family *family, 
     for (uint32_t i = 0; i < family->row_count; i++)
         count += counts[i];
     proto_number(out, HISTOGRAM_COUNT, count);
-    put_double(out, HISTOGRAM_SUM, NAN); /* nobody knows it */
+    proto_double(out, HISTOGRAM_SUM, NAN); /* nobody knows it */
     count = 0;
     for (uint32_t i = 0; i < family->row_count; i++) {
         count += counts[i];
@@ -143,13 +136,13 @@ static void put_value(struct text *out, const struct metric_family *family, cons
     const size_t opened = proto_open(out, kinds[family->kind].field);
     switch (family->kind) {
     case METRIC_COUNTER:
-        put_double(out, VALUE, point->value);
+        proto_double(out, VALUE, point->value);
         put_created(out, COUNTER_CREATED, point->created);
         break;
-    case METRIC_GAUGE: put_double(out, VALUE, point->value); break;
+    case METRIC_GAUGE: proto_double(out, VALUE, point->value); break;
     case METRIC_SUMMARY:
         proto_number(out, SUMMARY_COUNT, point->count);
-        put_double(out, SUMMARY_SUM, point->value);
+        proto_double(out, SUMMARY_SUM, point->value);
         put_created(out, SUMMARY_CREATED, point->created);
         break;
     case METRIC_HISTOGRAM:

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/gzip.h"
-#include "export/proto.h"
+#include "base/proto.h"
 #include "profile/profile.h"
 
 enum { LEVEL = 6 }; /* of compression */

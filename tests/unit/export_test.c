@@ -8,7 +8,7 @@
 
 #include "export/export.h"
 #include "export/living.h"
-#include "export/proto.h"
+#include "base/proto.h"
 
 enum { NEW = 65, STEP, CHILD_NEW = 129, CHILD_STEP };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "export/proto.h"
+#include "base/proto.h"
 
 #include <string.h>
 
-#include "print/json.h"
+#include "base/terminal.h"
 
 enum wire { WIRE_NUMBER = 0, WIRE_FIXED = 1, WIRE_BYTES = 2 };
 enum { NUMBER_MAX = 10 };
@@ -53,6 +53,13 @@ void proto_fixed(struct text *out, unsigned field, uint64_t value)
     text_append(out, bytes, sizeof bytes);
 }
 
+void proto_double(struct text *out, unsigned field, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    proto_fixed(out, field, bits);
+}
+
 void proto_bytes(struct text *out, unsigned field, const char *bytes, size_t length)
 {
     put_key(out, field, WIRE_BYTES);
@@ -64,7 +71,8 @@ void proto_string(struct text *out, unsigned field, const char *bytes, size_t le
 {
     const size_t opened = proto_open(out, field);
     for (size_t done = 0, i = 0; i <= length;) {
-        const size_t step = i < length ? utf8_length(bytes + i, length - i) : 0;
+        uint32_t point;
+        const size_t step = i < length ? utf8_character(bytes + i, length - i, &point) : 0;
         if (step) {
             i += step;
             continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Protocol buffers as bytes: a field is its number and kind, followed by a number of variable length, 8 bytes, or a
  * length and as many bytes. */
-#ifndef SPOOR_EXPORT_PROTO_H
-#define SPOOR_EXPORT_PROTO_H
+#ifndef SPOOR_BASE_PROTO_H
+#define SPOOR_BASE_PROTO_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,8 @@
 void proto_number(struct text *out, unsigned field, uint64_t value);
 void proto_signed(struct text *out, unsigned field, int64_t value);
 void proto_zigzag(struct text *out, unsigned field, int64_t value); /* of type sint32 or sint64 */
-void proto_fixed(struct text *out, unsigned field, uint64_t value); /* 8 bytes; for a double, too */
+void proto_fixed(struct text *out, unsigned field, uint64_t value); /* 8 bytes */
+void proto_double(struct text *out, unsigned field, double value);
 void proto_bytes(struct text *out, unsigned field, const char *bytes, size_t length);
 /* As proto_bytes(), with what is no UTF-8 replaced, because readers refuse such strings. */
 void proto_string(struct text *out, unsigned field, const char *bytes, size_t length);

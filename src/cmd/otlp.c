@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmd/otlp.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/command.h"
+
+static void report(const char *text)
+{
+    struct text line = {0};
+    text_printf(&line, "%s\n", text);
+    command_write(stderr, text_string(&line));
+    text_free(&line);
+}
+
+int otlp_open(struct otlp_target *target, const struct otlp_options *options, const volatile int *stop)
+{
+    const struct sender_options wanted = {
+        .url = options->place,
+        .headers = options->headers,
+        .patience_ns = options->patience_ns,
+        .stop = stop,
+        .report = report,
+    };
+    struct text why = {0}, hint = {0};
+    *target = (struct otlp_target){.place = options->place};
+    if (!sender_is_url(options->place))
+        return output_open(&target->file, options->place, false);
+    const int error = sender_open(&wanted, &target->sender, &why, &hint);
+    if (error) {
+        command_print(stderr, "ERROR: --otlp: %s\n", why.length ? text_string(&why) : strerror(-error));
+        if (hint.length)
+            command_print(stderr, "HINT: %s\n", text_string(&hint));
+        sender_close(target->sender);
+        target->sender = NULL;
+    }
+    text_free(&why);
+    text_free(&hint);
+    return error != 0;
+}
+
+int otlp_send(struct otlp_target *target, struct text *request, uint64_t items)
+{
+    if (target->sender)
+        return sender_send(target->sender, request, items);
+    text_char(request, '\n');
+    target->written += items;
+    return request->failed ? -ENOMEM : output_write(&target->file, NULL, request->bytes, request->length);
+}
+
+static int close_sender(struct otlp_target *target, const char *items)
+{
+    sender_finish(target->sender);
+    const struct sender_counts counts = sender_counts(target->sender);
+    const uint64_t missing = counts.lost + counts.rejected;
+    if (missing)
+        command_print(stderr, "ERROR: %" PRIu64 " of %" PRIu64 " %s did not arrive at %s: %s\n", missing,
+                      counts.sent + missing, items, target->place, sender_reason(target->sender));
+    else
+        command_print(stderr, "NOTE: %" PRIu64 " %s arrived at %s\n", counts.sent, items, target->place);
+    sender_close(target->sender);
+    target->sender = NULL;
+    return missing != 0;
+}
+
+int otlp_close(struct otlp_target *target, const char *items, bool is_whole)
+{
+    if (target->sender)
+        return close_sender(target, items);
+    if (output_close(&target->file, is_whole))
+        return 1;
+    if (is_whole && target->file.path)
+        command_print(stderr, "NOTE: %s has %" PRIu64 " %s\n", target->place, target->written, items);
+    return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `--otlp`: where it goes, a file or an address, and how that is named on the command line. */
+#ifndef SPOOR_CMD_OTLP_H
+#define SPOOR_CMD_OTLP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/command_line.h"
+#include "cmd/output.h"
+#include "otlp/sender.h"
+
+struct otlp_options {
+    const char *place;          /* --otlp; NULL: it was not given */
+    const char *const *headers; /* --otlp-header; NULL: none */
+    uint64_t patience_ns;       /* --otlp-wait; 0: as usual */
+};
+
+#define OTLP_ROWS(type, field)                                                                               \
+    {0,                                                                                                      \
+     "otlp",                                                                                                 \
+     "URL|FILE",                                                                                             \
+     "objects as spans of OpenTelemetry: to a receiver, http://HOST:4318, or lines of JSON",                 \
+     OPTION_STORES(TEXT, type, field.place),                                                                 \
+     .completes = COMPLETE_FILES},                                                                           \
+        {0, "otlp-header", "NAME=VALUE", "with this header, as receivers want it who ask for a key",         \
+         OPTION_STORES(LIST, type, field.headers)},                                                          \
+    {                                                                                                        \
+        0, "otlp-wait", "TIME", "how long a receiver is waited for that takes nothing (default: 30s)",       \
+            OPTION_STORES(DURATION, type, field.patience_ns)                                                 \
+    }
+#define OTLP_RULES                                                                                           \
+    {"--otlp-header", OPTION_NEEDS, "--otlp", NULL},                                                         \
+    {                                                                                                        \
+        "--otlp-wait", OPTION_NEEDS, "--otlp", NULL                                                          \
+    }
+
+struct otlp_target { /* where requests go */
+    const char *place;
+    struct sender *sender; /* NULL: a file */
+    struct output file;
+    uint64_t written; /* items in the file */
+};
+
+/* Opens what the options name. Returns 0, or 1 after a message. */
+int otlp_open(struct otlp_target *target, const struct otlp_options *options, const volatile int *stop);
+/* Sends a request about so many items. Returns 0 or -errno. */
+int otlp_send(struct otlp_target *target, struct text *request, uint64_t items);
+/* Waits for what is under way, closes, and reports how many items arrived. is_whole: nothing failed before. Returns 0, or 1
+ * after a message: something was lost. */
+int otlp_close(struct otlp_target *target, const char *items, bool is_whole);
+
+#endif

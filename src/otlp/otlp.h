@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Recordings for what reads the OpenTelemetry protocol (OTLP): objects as spans.
+ *
+ *   encode.h      one writer for both encodings, protocol buffers and JSON
+ *   attribute.h   attributes, above all the arguments of events
+ *   traceparent.h the trace of the application, from arguments of the program
+ *   spans.h       events of a recording become spans
+ *   batch.h       spans become requests of bounded size
+ *   receiver.h    where requests go: a file, or an address
+ *   http.h        libcurl; answer.h, what the receiver says
+ *   choice.h      the traces that leave the machine when only the slowest ones do */
+#ifndef SPOOR_OTLP_OTLP_H
+#define SPOOR_OTLP_OTLP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+enum { OTLP_TRACE_ID = 16 };
+
+struct otlp_span {
+    uint8_t trace[OTLP_TRACE_ID];
+    uint64_t id;
+    uint64_t parent;     /* 0: it is a root */
+    uint64_t start, end; /* CLOCK_REALTIME, ns */
+    int16_t type;        /* of the object: an index in the recording's model */
+    bool is_error;
+    const char *name;
+    const char *message; /* of an error; NULL: there is none */
+    /* Encoded already: lists of attributes, events and links. */
+    const struct text *attributes, *events, *links;
+    uint64_t dropped_events, dropped_links;
+};
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends requests by HTTP, several at a time, and again when the receiver has no time for them.
+ *
+ * Nothing here waits but sender_send() and sender_finish(), and these only as long as the receiver makes progress: when
+ * it has taken nothing for as long as options.patience_ns, all that waits is lost, and so is what comes afterwards. What
+ * is lost is counted. Memory is bounded by the number of requests under way. */
+#ifndef SPOOR_OTLP_SENDER_H
+#define SPOOR_OTLP_SENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+#define SENDER_PATIENCE_NS 30000000000ull
+
+struct sender_options {
+    const char *url;
+    const char *const *headers;       /* NAME=VALUE, NULL-terminated; NULL: none */
+    uint64_t patience_ns;             /* 0: SENDER_PATIENCE_NS */
+    const volatile int *stop;         /* when it is set nothing is waited for any more */
+    void (*report)(const char *text); /* gets messages, a line each, without its end */
+};
+
+struct sender_counts {
+    uint64_t sent, rejected, lost;     /* items */
+    uint64_t requests, retries, bytes; /* bodies as they were sent */
+};
+
+struct sender;
+
+/* Whether a place of --otlp is an address; otherwise it is a file. */
+bool sender_is_url(const char *place);
+/* Returns 0, or -errno with the reason and perhaps a hint. */
+int sender_open(const struct sender_options *options, struct sender **out, struct text *why,
+                struct text *hint);
+void sender_close(struct sender *sender);
+/* Sends a request about so many items, and waits until there is room for it. Returns 0 or -ENOMEM. */
+int sender_send(struct sender *sender, const struct text *body, uint64_t items);
+/* Does what can be done now, and waits for more at most so long. */
+void sender_run(struct sender *sender, int wait_ms);
+/* Waits until everything was sent or is lost. */
+void sender_finish(struct sender *sender);
+struct sender_counts sender_counts(const struct sender *sender);
+/* Why something was lost or rejected, as it was said first; "" if nothing was. */
+const char *sender_reason(const struct sender *sender);
+
+#endif

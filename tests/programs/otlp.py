@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The parts of otlp.sh: otlp.py ROOT BUILD [PART].
+import gzip
+import http.server
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+root, build = sys.argv[1:3]
+spoor = os.path.join(build, "spoor")
+failed = False
+
+
+def result(name, failure):
+    global failed
+    failed |= bool(failure)
+    print(("not ok " if failure else "ok ") + name, flush=True)
+    if failure:
+        print("  " + str(failure)[:3000].replace("\n", "\n  "), flush=True)
+
+
+def report(*arguments, **options):
+    return subprocess.run([spoor, "report", *arguments], capture_output=True, text=True, timeout=60, **options)
+
+
+def record(*command):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout.split("\n")[0]
+
+
+# ---- the protocol: a decoder that knows nothing of the writer ----
+ATTRIBUTE = {1: ("key", "text"), 2: ("value", {1: ("stringValue", "text"), 2: ("boolValue", "bool"), 3: ("intValue", "signed"), 4: ("doubleValue", "real")})}
+EVENT = {1: ("timeUnixNano", "fixed"), 2: ("name", "text"), 3: ("attributes", [ATTRIBUTE])}
+LINK = {1: ("traceId", "id"), 2: ("spanId", "id"), 4: ("attributes", [ATTRIBUTE])}
+SPAN = {1: ("traceId", "id"), 2: ("spanId", "id"), 4: ("parentSpanId", "id"), 5: ("name", "text"), 6: ("kind", "small"),
+        7: ("startTimeUnixNano", "fixed"), 8: ("endTimeUnixNano", "fixed"), 9: ("attributes", [ATTRIBUTE]), 11: ("events", [EVENT]),
+        12: ("droppedEventsCount", "small"), 13: ("links", [LINK]), 14: ("droppedLinksCount", "small"),
+        15: ("status", {2: ("message", "text"), 3: ("code", "small")})}
+SCOPE = {1: ("scope", {1: ("name", "text"), 2: ("version", "text")}), 2: ("spans", [SPAN])}
+REQUEST = {1: ("resourceSpans", [{1: ("resource", {1: ("attributes", [ATTRIBUTE])}), 2: ("scopeSpans", [SCOPE])}])}
+
+
+def decode(data, message):
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    at, found = 0, {}
+    while at < len(data):
+        key = number()
+        name, kind = message[key >> 3]
+        wire = {"bool": 0, "signed": 0, "small": 0, "real": 1, "fixed": 1}.get(kind if isinstance(kind, str) else None, 2)
+        assert key & 7 == wire, f"{name} has the wire type {key & 7}"
+        if wire == 0:
+            value = number()
+        else:
+            length = 8 if wire == 1 else number()
+            assert at + length <= len(data), name + " is cut"
+            value, at = data[at:at + length], at + length
+        if kind == "text":
+            value = value.decode()
+        elif kind == "id":
+            value = value.hex()
+        elif kind == "bool":
+            value = bool(value)
+        elif kind == "signed":
+            value = str(value - (1 << 64) if value >> 63 else value)
+        elif kind == "real":
+            value = struct.unpack("<d", value)[0]
+        elif kind == "fixed":
+            value = str(struct.unpack("<Q", value)[0])
+        elif isinstance(kind, dict):
+            value = decode(value, kind)
+        elif isinstance(kind, list):
+            found.setdefault(name, []).append(decode(value, kind[0]))
+            continue
+        assert name not in found, name + " is there twice"
+        found[name] = value
+    return found
+
+
+def without_empty(value):
+    """Lists that are empty have no bytes in protocol buffers; numbers are as exact as JSON has them."""
+    if isinstance(value, dict):
+        return {key: without_empty(item) for key, item in value.items() if item != []}
+    if isinstance(value, list):
+        return [without_empty(item) for item in value]
+    return value
+
+
+def spans_of(requests):
+    return [span for request in requests for resource in request.get("resourceSpans", []) for scope in resource["scopeSpans"] for span in scope["spans"]]
+
+
+def attributes(item):
+    found = {}
+    for attribute in item.get("attributes", []):
+        assert attribute["key"] not in found, "twice: " + attribute["key"]
+        (kind, value), = attribute["value"].items()
+        found[attribute["key"]] = int(value) if kind == "intValue" else value
+    return found
+
+
+def lines_of(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def sorted_spans(spans):
+    return sorted(without_empty(spans), key=lambda span: span["spanId"])
+
+
+# ---- a receiver ----
+class Receiver:
+    """Answers as the script says: one item for each request, the last one for all that follow. An item is a status, or a
+    function that is given the handler."""
+
+    def __init__(self, *script):
+        outer = self
+        self.script, self.bodies, self.taken, self.headers, self.paths, self.times = list(script) or [200], [], [], [], [], []
+        lock = threading.Lock()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with lock:
+                    outer.times.append(time.monotonic())
+                    outer.bodies.append(body)
+                    outer.headers.append(self.headers)
+                    outer.paths.append(self.path)
+                    step = outer.script.pop(0) if len(outer.script) > 1 else outer.script[0]
+                if callable(step):
+                    step(self)
+                    return
+                if step == 200:
+                    outer.taken.append(body)
+                self.answer(step)
+
+            def answer(self, status, body=b"", **headers):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, request, address):
+                pass  # who does not wait for the answer is no error
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *ignored):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def requests(self):
+        return [decode(gzip.decompress(body), REQUEST) for body in self.taken]
+
+
+def sent(file, *script, options=()):
+    """(report's result, what the receiver got, seconds)."""
+    with Receiver(*script) as receiver:
+        begin = time.monotonic()
+        done = report("-f", file, "--otlp", receiver.url, *options)
+        return done, receiver, time.monotonic() - begin
+
+
+# ---- what was recorded ----
+def expected(file):
+    """The spans of a recording, by the id of the object, as `report -j` has them."""
+    model = json.loads(report("-f", file, "-j").stdout)
+    points, objects = {point["id"]: point for point in model["tpoints"]}, {}
+    for entry in model["entries"]:
+        if "object" not in entry:
+            continue
+        point = points[entry["tpoint"]]
+        span = objects.setdefault(entry["object"]["id"], {"events": [], "start": entry["time_ns"], "related": entry.get("related")})
+        span["end"] = entry["time_ns"]
+        span["events"].append((point["name"], int(entry["time_ns"]), dict(zip((a["name"] for a in point["args"]), entry.get("args", [])))))
+    return objects
+
+
+def is_same(got, wanted):
+    """Whether a value of an attribute is that of the recording's JSON, where pointers are numbers and enums are."""
+    if isinstance(got, str) and got.startswith("0x"):
+        return int(got, 16) == int(wanted)
+    return got == wanted or isinstance(got, str) and not isinstance(wanted, str) or str(got) == wanted
+
+
+def compare(spans, objects):
+    """What differs between spans and the objects of the recording."""
+    by_start, ids = {}, {span["spanId"]: span for span in spans}
+    if len(spans) != len(objects) or len(ids) != len(spans):
+        return f"{len(spans)} spans, {len(ids)} ids, {len(objects)} objects"
+    for span in spans:
+        first = span["events"][0]
+        by_start[(first["name"], int(first["timeUnixNano"]), attributes(span)["spoor.object"])] = span
+    offsets, found = set(), {}
+    for name, item in objects.items():
+        item["key"] = item["events"][0][0], item["events"][0][1]
+    all_starts = sorted(int(span["events"][0]["timeUnixNano"]) for span in spans)
+    offset = all_starts[0] - min(item["events"][0][1] for item in objects.values())
+    for key, span in by_start.items():
+        found.setdefault((key[0], key[1] - offset), []).append(span)
+    for name, item in objects.items():
+        candidates = found.get(item["key"], [])
+        right = [span for span in candidates if [event["name"] for event in span["events"]] == [event[0] for event in item["events"]]
+                 and all(int(event["timeUnixNano"]) - offset == was[1] and all(is_same(attributes(event)[key], value) for key, value in was[2].items() if value is not None)
+                         for event, was in zip(span["events"], item["events"]))]
+        if not right:
+            return f"{name} {item} is no span: {candidates[:1]}"
+        item["span"] = right[0]
+        offsets.add(int(right[0]["startTimeUnixNano"]) - int(item["start"]))
+        if int(right[0]["endTimeUnixNano"]) - offset != int(item["end"]):
+            return f"{name} ends at another time: {right[0]}"
+    for name, item in objects.items():
+        parent = item["span"].get("parentSpanId")
+        wanted = objects[item["related"].split()[0]]["span"] if item["related"] else None
+        if parent != (wanted["spanId"] if wanted else None) or wanted and wanted["traceId"] != item["span"]["traceId"]:
+            return f"{name} has the parent {parent}, and not {wanted}"
+    if offsets != {offset}:
+        return f"times are off: {offsets}"
+    wall = time.time_ns() - all_starts[0]
+    return None if 0 < wall < 600 * 10**9 else f"the first was {wall} ns ago"
+
+
+def part_recording():
+    file = record("./recording", "small", "300", "3", "0")
+    objects = expected(file)
+    done = report("-f", file, "--otlp", "small.json")
+    requests = lines_of("small.json")
+    spans = spans_of(requests)
+    result("a file has the spans of the recording", done.returncode or compare(spans, objects) or len(spans) != 1800 and len(spans))
+    resource = {key: value for key, value in attributes(requests[0]["resourceSpans"][0]["resource"]).items()}
+    model_pid = int(re.search(r"process (\d+)|pid[_ .]?(\d+)|-(\d+)", os.path.basename(file) + "-0")[0].strip("-pidprocess. ") or 0)
+    result("the resource is the program", None if resource["service.name"] == "small" and resource["process.command_line"] == "./recording small 300 3 0"
+           and resource["host.name"] == os.uname().nodename and isinstance(resource["process.pid"], int) else (resource, model_pid))
+    result("the scope is spoor", None if requests[0]["resourceSpans"][0]["scopeSpans"][0]["scope"]["name"] == "spoor" else requests[0])
+    result("its events about nothing are told", None if "900 events are about no object" in done.stderr else done.stderr)
+    result("requests are bounded", None if len(requests) > 1 and all(len(spans_of([request])) <= 512 for request in requests) else len(requests))
+    first = next(span for span in spans if span["name"] == "bdev_io")
+    values = attributes(first)
+    result("types are kept", None if isinstance(values["offset"], int) and values["type"] == "IO_READ" and values["ctx"].startswith("0x") and values["status"] == 0 else values)
+
+    done, receiver, _ = sent(file)
+    same = sorted_spans(spans_of(receiver.requests())) == sorted_spans(spans)
+    result("a receiver gets the same", None if same and not done.returncode else done.stderr)
+    result("it is told how", None if set(receiver.paths) == {"/v1/traces"} and receiver.headers[0]["Content-Type"] == "application/x-protobuf"
+           and receiver.headers[0]["Content-Encoding"] == "gzip" else str(receiver.headers[0]))
+    result("and how many arrived is said", None if "NOTE: 1800 spans arrived" in done.stderr else done.stderr)
+
+    decoder = os.environ.get("OTEL_DECODER")
+    if decoder and os.path.exists(decoder):
+        names = []
+        for index, body in enumerate(receiver.taken):
+            names.append(f"body.{index}")
+            with open(names[-1], "wb") as out:
+                out.write(gzip.decompress(body))
+        decoded = subprocess.run(["node", root + "/tests/programs/otlp_decode.js", decoder, *names], capture_output=True, text=True, timeout=60)
+        theirs = [json.loads(line) for line in decoded.stdout.splitlines()]
+        same = sorted_spans(spans_of(theirs)) == sorted_spans([{**span, "kind": span["kind"]} for span in spans])
+        result("OpenTelemetry's decoder reads the same", decoded.stderr or (None if same else (spans_of(theirs)[:1], spans[:1])))
+        result("and the same parents, names and attributes", compare(spans_of(theirs), objects))
+    else:
+        print("skip OpenTelemetry's decoder: npm did not bring it")
+
+    report("-f", file, "--otlp", "again.json")
+    result("twice gives the same ids", None if spans_of(lines_of("again.json")) == spans else "other spans")
+    shutil.copyfile(file, "copy.spoor")
+    report("-f", "copy.spoor", "--otlp", "copied.json")
+    result("a copy has the same ids", None if spans_of(lines_of("copied.json")) == spans else "other spans")
+    restarted = record("./recording", "small", "300", "3", "0")
+    report("-f", restarted, "--otlp", "restarted.json")
+    other = spans_of(lines_of("restarted.json"))
+    ids = {span["spanId"] for span in spans} | {span["traceId"] for span in spans}
+    result("a restart has other ids", None if len(other) == 1800 and not ids & ({s["spanId"] for s in other} | {s["traceId"] for s in other}) else "the same ids")
+
+    report("-f", file, "--tracepoint", "BDEV_*", "--otlp", "filtered.json")
+    filtered = {span["spanId"]: span for span in spans_of(lines_of("filtered.json"))}
+    whole = {span["spanId"]: span for span in spans if span["name"] == "bdev_io"}
+    result("filters choose spans, which stay whole", None if filtered == whole else f"{len(filtered)} of {len(whole)}")
+    lossy = record("./recording", "lossy", "4000", "2", "0", "64")
+    done = report("-f", lossy, "--otlp", "lossy.json")
+    broken = spans_of(lines_of("lossy.json"))
+    begun = [span for span in broken if not attributes(span).get("spoor.begin_is_missing")]
+    result("objects whose beginning was overwritten say so", None if 0 < len(begun) <= len(broken) and done.returncode == 0 else done.stderr)
+    taken = report("-f", file, "--otlp", "small.json")
+    result("what exists is not overwritten", None if taken.returncode == 1 and "File exists" in taken.stderr else taken.stderr)
+
+
+def part_relations():
+    file = record("./otlp_writer")
+    done = report("-f", file, "--otlp", "relations.json")
+    spans = spans_of(lines_of("relations.json"))
+    by_name = {}
+    for span in spans:
+        by_name.setdefault(span["name"], []).append(span)
+    requests, steps, jobs, both = (by_name[name] for name in ("request", "step", "job", "both"))
+    request = next(span for span in requests if "status" in span)
+    plain = next(span for span in requests if "status" not in span)
+    result("a text traceparent joins the application's trace", None if request["traceId"] == "0af7651916cd43dd8448eb211c80319c" and request["parentSpanId"] == "b7ad6b7169203331" else request)
+    result("what is none does not", None if "parentSpanId" not in plain and plain["traceId"] != request["traceId"] else plain)
+    result("three numbers join it too", None if jobs[0]["traceId"] == "0102030405060708090a0b0c0d0e0f10" and jobs[0]["parentSpanId"] == "1112131415161718" else jobs)
+    result("what is below is in the same trace", None if all(span["traceId"] == request["traceId"] and span["parentSpanId"] == request["spanId"] for span in steps) else steps)
+    wrong = next(span for span in steps if "status" in span)
+    right = next(span for span in steps if "status" not in span)
+    result("a further relation is a link", None if [(link["traceId"], link["spanId"]) for link in wrong["links"]] == [(right["traceId"], right["spanId"])] and not right["links"] else steps)
+    result("errors are told", None if request["status"] == {"message": "PROBLEM_DISK_FULL", "code": 2} and wrong["status"] == {"message": 'it "broke"', "code": 2} else (request, wrong))
+    result("an event about nothing is the one's that it names", None if [event["name"] for event in request["events"]] == ["REQUEST_NEW", "NOTE_ABOUT", "REQUEST_DONE"] else request["events"])
+    result("large numbers stay exact", None if attributes(request)["big"] == str(2**64 - 1) and attributes(request)["load"] == 0.5 and attributes(plain)["load"] == 1e300
+           and attributes(jobs[0])["small"] == -3 else attributes(request))
+    child = [span for span in both if "parentSpanId" in span]
+    parent = [span for span in both if "parentSpanId" not in span]
+    result("no circles", None if len(child) == 1 and child[0]["parentSpanId"] == parent[0]["spanId"] and parent[0]["links"][0]["spanId"] == child[0]["spanId"] else both)
+    result("what never ends", None if len(spans) == 7 and not any("spoor.end_is_missing" in attributes(span) for span in both) else both)
+    result("what is alone is told", None if "1 events are about no object" in done.stderr else done.stderr)
+    _, receiver, _ = sent(file)
+    result("protocol buffers have the same", None if sorted_spans(spans_of(receiver.requests())) == sorted_spans([json.loads(json.dumps(span).replace("\\u00ff", "?")) for span in spans]) else "other spans")
+
+
+def part_slowest():
+    file = record("./recording", "slow", "500", "2", "0")
+    report("-f", file, "--otlp", "all.json")
+    spans = spans_of(lines_of("all.json"))
+    for options, kind in ((["3", "tcp_req"], "tcp_req"), (["2", "i"], "bdev_io"), (["5"], None)):
+        done = report("-f", file, "--slowest", *options, "--otlp", "chosen.json")
+        chosen = spans_of(lines_of("chosen.json"))
+        os.unlink("chosen.json")
+        lives = sorted((int(span["startTimeUnixNano"]) - int(span["endTimeUnixNano"]) for span in spans if kind in (None, span["name"])))
+        limit = lives[int(options[0]) - 1]
+        traces = {span["traceId"] for span in chosen}
+        slow = {span["traceId"] for span in spans if kind in (None, span["name"]) and int(span["startTimeUnixNano"]) - int(span["endTimeUnixNano"]) < limit}
+        whole = [span for span in spans if span["traceId"] in traces]
+        result("--slowest " + " ".join(options), None if slow <= traces and 0 < len(traces) <= int(options[0]) and sorted_spans(whole) == sorted_spans(chosen) and not done.returncode else done.stderr)
+    file = record("./otlp_writer")
+    report("-f", file, "--slowest", "1", "job", "--otlp", "errors.json")
+    names = sorted(span["name"] for span in spans_of(lines_of("errors.json")))
+    result("traces with errors leave the machine too", None if names == ["job", "request", "step", "step"] else names)
+    done = report("-f", file, "--slowest", "1", "nothing", "--otlp", "none.json")
+    result("a type that is none is refused", None if done.returncode == 1 and "no type of objects is called 'nothing'" in done.stderr else done.stderr)
+
+
+def count_of(done, what):
+    found = re.search(r"(\d+) of (\d+) spans did not arrive", done.stderr)
+    return found and (int(found[1]), int(found[2]))
+
+
+def close_in_the_middle(handler):
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
+    handler.wfile.flush()
+    handler.connection.shutdown(2)
+    handler.close_connection = True
+
+
+def never_answer(handler):
+    handler.rfile.read(1)  # until the other side has had enough
+    handler.close_connection = True
+
+
+def garbage(handler):
+    handler.wfile.write(os.urandom(100) + b"\r\n\r\n")
+    handler.wfile.flush()
+    handler.close_connection = True
+
+
+def part_faults():
+    file = record("./recording", "faulty", "600", "2", "0")  # 2400 spans, 5 requests
+    done, receiver, _ = sent(file, 503, 200)
+    result("503, then 200", None if not done.returncode and len(spans_of(receiver.requests())) == 2400 and "it answers 503" in done.stderr else done.stderr)
+    for status in 429, 502, 504:
+        done, receiver, _ = sent(file, status, 200)
+        result(f"{status}, then 200", None if not done.returncode and len(spans_of(receiver.requests())) == 2400 else done.stderr)
+    for status in 400, 401, 413, 500, 302:
+        done, receiver, _ = sent(file, status, 200)
+        missing = count_of(done, status)
+        result(f"{status} is not tried again", None if done.returncode == 1 and missing and missing == (2400 - len(spans_of(receiver.requests())), 2400) and len(receiver.bodies) == 5 else done.stderr)
+    done, receiver, _ = sent(file, lambda handler: handler.answer(400, b"\x12\x0cno such key!"))
+    result("the receiver's reason is shown", None if "it answers 400, no such key!" in done.stderr else done.stderr)
+
+    done, receiver, seconds = sent(file, lambda handler: handler.answer(503, Retry_After="1"), 200)
+    result("Retry-After is honoured", None if not done.returncode and len(spans_of(receiver.requests())) == 2400 and seconds >= 1 and
+           min(moment - receiver.times[0] for moment in receiver.times[1:] if moment - receiver.times[0] > 0.2) >= 0.95 else (seconds, receiver.times, done.stderr))
+    for hostile in "99999999999999999999999999", "-5", "soon", "1e9", "Fri, 31 Dec 9999 23:59:59 GMT", "\x01\x02", "86400":
+        done, receiver, seconds = sent(file, lambda handler: handler.answer(503, Retry_After=hostile), options=["--otlp-wait", "0.3s"])
+        result(f"a Retry-After of {ascii(hostile)}", None if done.returncode == 1 and count_of(done, 0) == (2400, 2400) and seconds < 10 else (seconds, done.stderr))
+
+    partial = lambda handler: handler.answer(200, b"\x0a\x0c\x08\x07\x12\x08too many")
+    done, receiver, _ = sent(file, partial, 200)
+    result("what a receiver rejects is counted", None if done.returncode == 1 and count_of(done, 0) == (7, 2400) and "too many" in done.stderr else done.stderr)
+    for name, body in (("nonsense", os.urandom(64)), ("a length beyond the end", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), ("more rejected than sent", b"\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
+                       ("fewer than none", b"\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), ("a terminal's commands", b"\x0a\x0a\x08\x01\x12\x06\x1b[2J\n\x07"), ("far too much", b"\x0a\x80\x80\x80\x08" + bytes(16 << 20))):
+        done, receiver, _ = sent(file, lambda handler: handler.answer(200, body))
+        raw = re.search("[\x00-\x08\x0b-\x1f\x7f]", done.stderr)
+        result("an answer of " + name, None if done.returncode in (0, 1) and not raw and re.search("spans (arrived|did not arrive)", done.stderr) else ascii(done.stderr))
+
+    for name, fault in (("closes in the middle", close_in_the_middle), ("never answers", never_answer)):
+        done, receiver, seconds = sent(file, fault, options=["--otlp-wait", "0.5s"])
+        result(f"a receiver that {name}", None if done.returncode == 1 and count_of(done, 0) == (2400, 2400) and seconds < 10 else (seconds, done.stderr))
+        done, receiver, seconds = sent(file, fault, 200, options=["--otlp-wait", "2s"])
+        result(f"a receiver that {name} once", None if not done.returncode and len(spans_of(receiver.requests())) == 2400 else (seconds, done.stderr))
+    done, receiver, seconds = sent(file, garbage, options=["--otlp-wait", "0.5s"])
+    result("a receiver that sends garbage", None if done.returncode == 1 and count_of(done, 0) == (2400, 2400) and seconds < 10 else (seconds, done.stderr))
+    with Receiver() as receiver:
+        url = receiver.url
+    begin = time.monotonic()
+    done = report("-f", file, "--otlp", url, "--otlp-wait", "0.5s")
+    result("a receiver that is down", None if done.returncode == 1 and count_of(done, 0) == (2400, 2400) and time.monotonic() - begin < 10 else done.stderr)
+
+    release = threading.Event()
+    def wait(handler):
+        release.wait(30)
+        handler.answer(200)
+    with Receiver(wait) as receiver:
+        child = subprocess.Popen([spoor, "report", "-f", file, "--otlp", receiver.url], stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 20
+        while not receiver.bodies and time.monotonic() < end:
+            time.sleep(0.01)
+        begin = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=30)[1]
+        result("Ctrl-C ends the waiting, and what was sent is said", None if child.returncode == 1 and time.monotonic() - begin < 5 and re.search(r"spans did not arrive at .*: it was interrupted", said) else said)
+        release.set()
+    limits = ["bash", "-c", 'ulimit -v 400000; exec "$@"', "bash"] if not os.environ.get("SAN") else []
+    large = record("./recording", "large", "20000", "2", "0", "16384")
+    with Receiver() as receiver:
+        done = subprocess.run([*limits, spoor, "report", "-f", large, "--otlp", receiver.url], capture_output=True, text=True, timeout=120)
+        result("memory is bounded", None if not done.returncode and len(spans_of(receiver.requests())) == 80000 else done.stderr)
+
+
+def part_options():
+    file = record("./recording", "options", "10", "1", "0")
+    done, receiver, _ = sent(file, options=["--otlp-header", "X-Key=a=b c", "--otlp-header", "x-empty="])
+    result("headers", None if not done.returncode and receiver.headers[0]["X-Key"] == "a=b c" and receiver.headers[0]["x-empty"] == "" else done.stderr)
+    with Receiver() as receiver:
+        done = report("-f", file, "--otlp", receiver.url + "/my/path?x=1")
+        result("a path is kept", None if receiver.paths == ["/my/path?x=1"] else receiver.paths)
+    for header in "no equals", "=x", "a b=c", "x=a\r\nY: z":
+        done = report("-f", file, "--otlp", "http://127.0.0.1:9", "--otlp-header", header)
+        result("no header: " + ascii(header), None if done.returncode == 1 and "is no header" in done.stderr else done.stderr)
+    for url in "ftp://x", "http://", "://", "file:///etc/passwd", "http://a b", "http://x\n":
+        done = report("-f", file, "--otlp", url)
+        result("no address: " + ascii(url), None if done.returncode == 1 and "is no address" in done.stderr else done.stderr)
+    done = report("-f", file, "--otlp-wait", "1s")
+    result("--otlp-wait needs --otlp", None if done.returncode == 1 and "needs --otlp" in done.stderr else done.stderr)
+    done = report("-f", file, "--otlp", "-")
+    result("standard output", None if len(spans_of([json.loads(line) for line in done.stdout.splitlines()])) == 20 else done.stderr)
+
+
+def part_live():
+    program = subprocess.Popen(["./recording", "live", "0", "1", "1000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    file = program.stdout.readline().strip()
+    with Receiver() as receiver:
+        child = subprocess.Popen([spoor, "report", "-f", file, "--follow", "--otlp", receiver.url], stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 20
+        while not len(receiver.taken) > 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        early = len(spans_of(receiver.requests()))
+        program.kill()
+        program.wait()
+        said = child.communicate(timeout=30)[1]
+        spans = spans_of(receiver.requests())
+        result("--follow sends spans while the program runs", None if early and child.returncode == 0 and len({span["spanId"] for span in spans}) == len(spans) > early else (early, len(spans), said))
+
+
+parts = {name[5:]: part for name, part in list(globals().items()) if name.startswith("part_")}
+for name, part in parts.items():
+    if len(sys.argv) < 4 or sys.argv[3] == name:
+        part()
+sys.exit(failed)

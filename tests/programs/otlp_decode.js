@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Decodes requests of OTLP with OpenTelemetry's own definitions: node otlp_decode.js ROOT.js FILE…. Prints a line of JSON for
+// each, with ids in hexadecimal and numbers of 64 bits as text, as OTLP's JSON has them.
+"use strict";
+const fs = require("fs");
+const root = require(process.argv[2]);
+const request = root.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
+const ids = new Set(["traceId", "spanId", "parentSpanId"]);
+for (const path of process.argv.slice(3)) {
+    const message = request.decode(fs.readFileSync(path));
+    const plain = request.toObject(message, { longs: String, bytes: String });
+    const text = JSON.stringify(plain, (key, value) => (ids.has(key) ? Buffer.from(value, "base64").toString("hex") : value));
+    console.log(text);
+}

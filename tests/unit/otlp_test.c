@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* src/otlp: what comes from outside. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "otlp/answer.h"
+#include "otlp/traceparent.h"
+
+static bool reads(const char *text, struct traceparent *parent)
+{
+    return traceparent_read(text, strlen(text), parent);
+}
+
+static void test_traceparent(void **state)
+{
+    static const uint8_t trace[] = {0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd,
+                                    0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c};
+    struct traceparent parent;
+    (void)state;
+    assert_true(reads("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", &parent));
+    assert_memory_equal(parent.trace, trace, sizeof trace);
+    assert_true(parent.span == 0xb7ad6b7169203331);
+    assert_true(reads("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more", &parent));
+    static const char *const wrong[] = {
+        "",
+        "00",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+        "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01more",
+        "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+        "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+        "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0g",
+        "00-0af7651916cd43dd8448eb211c80319cxb7ad6b7169203331-01",
+        "00 0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 01",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(reads(wrong[i], &parent));
+}
+
+static void test_answers(void **state)
+{
+    struct answer answer;
+    (void)state;
+    assert_true(answer_read("", 0, true, &answer));
+    assert_true(answer.rejected == 0);
+    assert_true(answer_read("\x0a\x0c\x08\x07\x12\x08too many", 14, true, &answer));
+    assert_true(answer.rejected == 7);
+    assert_string_equal(answer.text, "too many");
+    assert_true(answer_read("\x08\x03\x12\x02no", 6, false, &answer));
+    assert_string_equal(answer.text, "no");
+    /* Fields that nobody knows are skipped. */
+    assert_true(answer_read("\x7d"
+                            "abcd"
+                            "\x79"
+                            "abcdefgh"
+                            "\x0a\x02\x08\x01",
+                            18, true, &answer));
+    assert_true(answer.rejected == 1);
+    assert_true(answer_read("\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13, true, &answer));
+    assert_true(answer.rejected == 0);
+    assert_false(answer_read("\x0a\x05\x08", 3, true, &answer));
+    assert_false(answer_read("\x0b", 1, true, &answer));
+    assert_false(answer_read("<html>", 6, true, &answer));
+}
+
+static void test_status(void **state)
+{
+    (void)state;
+    assert_true(answer_is_temporary(429) && answer_is_temporary(503));
+    assert_false(answer_is_temporary(400) || answer_is_temporary(500) || answer_is_temporary(200));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_traceparent),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_status),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
