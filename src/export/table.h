@@ -60,7 +60,8 @@ struct word { /* a text that comes in many rows, as the writer writes it */
 
 struct tracepoint_plan { /* how the events of a tracepoint become cells */
     struct word name, group;
-    unsigned slot; /* its number among the tracepoints of its type of objects */
+    bool is_included; /* its events can be in the table */
+    unsigned slot;    /* its number among the tracepoints of its type of objects */
     struct {
         uint8_t argument;
         unsigned column, slot; /* slot: its number among the argument columns of its type of objects */
@@ -92,7 +93,8 @@ struct export_table {
     size_t row_room,
         text_room; /* bytes that a row needs at most: without its texts; for the texts of this one */
     uint64_t realtime, row_count;
-    struct living_table living; /* of table_objects.c */
+    struct living_table living; /* of table_objects.c; and how much memory its lives take */
+    size_t living_bytes;
 };
 
 struct table_writer { /* a way to write rows */
@@ -120,8 +122,6 @@ extern const struct table_rows table_events, table_objects;
 /* ---- table_columns.c: return 0 or -errno ---- */
 
 int columns_make(struct export_table *table);
-/* Whether events of a tracepoint can be in the table. */
-bool columns_include(const struct export_table *table, const struct recording_tracepoint *tracepoint);
 void columns_free(struct export_table *table);
 int word_make(const struct export_table *table, struct word *word, const char *bytes, size_t length);
 

@@ -145,20 +145,13 @@ static void sort_arguments(struct tracepoint_plan *plan, unsigned count)
         }
 }
 
-bool columns_include(const struct export_table *table, const struct recording_tracepoint *tracepoint)
-{
-    const struct filter *filter = table->export->choice.filter;
-    return tracepoint && (!table->rows->has_steps || tracepoint->object >= 0) &&
-           (!filter || filter_passes_tracepoint(filter, tracepoint));
-}
-
 static int add_arguments(struct export_table *table)
 {
     struct adding adding = {.table = table};
     int got = 0;
     for (size_t i = 0; i < table->model->tracepoint_room && got >= 0; i++) {
         const struct recording_tracepoint *tracepoint = table->model->tracepoints[i];
-        if (!columns_include(table, tracepoint))
+        if (!tracepoint || !table->plans[i]->is_included)
             continue;
         for (unsigned j = 0; j < tracepoint->argument_count && got >= 0; j++) {
             got = argument_column(&adding, tracepoint, j);
@@ -203,7 +196,7 @@ static int add_steps(struct export_table *table)
         plan->step_column = (unsigned)table->column_count;
         for (size_t i = 0; i < model->tracepoint_room && got >= 0; i++) {
             const struct recording_tracepoint *tracepoint = model->tracepoints[i];
-            if (!columns_include(table, tracepoint) || tracepoint->object != (int16_t)type)
+            if (!tracepoint || !table->plans[i]->is_included || tracepoint->object != (int16_t)type)
                 continue;
             table->plans[i]->slot = plan->step_count++;
             got = add_step(table, "at", "from the object's beginning to its first event", tracepoint->name);
@@ -226,7 +219,7 @@ static int number_arguments(struct export_table *table, int16_t type)
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < model->tracepoint_room; i++) {
             const struct recording_tracepoint *tracepoint = model->tracepoints[i];
-            const bool is_of_type = columns_include(table, tracepoint) && tracepoint->object == type;
+            const bool is_of_type = tracepoint && table->plans[i]->is_included && tracepoint->object == type;
             for (unsigned j = 0; is_of_type && j < tracepoint->argument_count; j++) {
                 unsigned *slot = &slots[table->plans[i]->arguments[j].column];
                 if (pass == 0)
@@ -265,8 +258,9 @@ static int type_words(struct export_table *table)
     return error;
 }
 
-static int tracepoint_words(struct export_table *table)
+static int plan_tracepoints(struct export_table *table)
 {
+    const struct filter *filter = table->export->choice.filter;
     for (size_t i = 0; i < table->model->tracepoint_room; i++) {
         const struct recording_tracepoint *tracepoint = table->model->tracepoints[i];
         if (!tracepoint)
@@ -275,6 +269,8 @@ static int tracepoint_words(struct export_table *table)
         if (!plan || word_make(table, &plan->name, tracepoint->name, strlen(tracepoint->name)) ||
             word_make(table, &plan->group, tracepoint->group->name, strlen(tracepoint->group->name)))
             return -ENOMEM;
+        plan->is_included = (!table->rows->has_steps || tracepoint->object >= 0) &&
+                            (!filter || filter_passes_tracepoint(filter, tracepoint));
     }
     return 0;
 }
@@ -294,7 +290,7 @@ static int make_words(struct export_table *table)
     int error = word_make(table, &table->recording_name, name, strlen(name));
     if (!error)
         error = type_words(table);
-    return error ? error : tracepoint_words(table);
+    return error ? error : plan_tracepoints(table);
 }
 
 int columns_make(struct export_table *table)

@@ -4,7 +4,7 @@
  * first one.
  *
  * A row is made of the events that are exported. Memory grows with the number of objects that live at a time, which is
- * bounded: when there are very many, the row of the one without events for the longest time is written. What comes
+ * bounded: when there are very many, or they take very much, the row of the one without events for the longest time is written. What comes
  * after that, or after an object's end, is in a row of its own. */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,9 +72,10 @@ struct step {
 
 struct kept { /* an argument of the newest event that has it */
     struct argument_value value;
-    char *copy; /* of a recorded string */
-    bool is_set;
+    bool is_set, is_copy; /* is_copy: its bytes are its own */
 };
+
+enum { LIVING_BYTES_MAX = 256 << 20 };
 
 struct life {
     struct living living;
@@ -153,10 +154,26 @@ static int put_row(struct export_table *table, const struct life *life, struct t
     return row_end(table, out);
 }
 
+static size_t life_bytes(const struct type_plan *plan)
+{
+    return sizeof(struct life) + plan->step_count * sizeof(struct step) +
+           plan->column_count * sizeof(struct kept);
+}
+
+static void forget_argument(struct export_table *table, struct kept *kept)
+{
+    if (kept->is_copy) {
+        table->living_bytes -= kept->value.length;
+        free((char *)(uintptr_t)kept->value.bytes);
+    }
+    *kept = (struct kept){0};
+}
+
 static void remove_life(struct export_table *table, struct life *life)
 {
     for (size_t slot = 0; slot < table->types[life->living.type].column_count; slot++)
-        free(life->arguments[slot].copy);
+        forget_argument(table, &life->arguments[slot]);
+    table->living_bytes -= life_bytes(&table->types[life->living.type]);
     living_remove(&table->living, &life->living);
 }
 
@@ -173,15 +190,17 @@ static struct life *begin_life(struct export_table *table, const struct export_e
 {
     const struct object *own = &at->step->own;
     const struct type_plan *plan = &table->types[own->type];
-    struct life *surplus = (struct life *)living_surplus(&table->living);
-    if (surplus && end_life(table, surplus, out))
-        return NULL;
-    struct life *life = calloc(1, sizeof *life + plan->step_count * sizeof *life->steps +
-                                      plan->column_count * sizeof *life->arguments);
+    const size_t bytes = life_bytes(plan);
+    while (table->living.oldest &&
+           (living_surplus(&table->living) || table->living_bytes + bytes > LIVING_BYTES_MAX))
+        if (end_life(table, (struct life *)table->living.oldest, out))
+            return NULL;
+    struct life *life = calloc(1, bytes);
     if (!life || living_add(&table->living, &life->living, own->type, own->id)) {
         free(life);
         return NULL;
     }
+    table->living_bytes += bytes;
     life->arguments = (struct kept *)(life->steps + plan->step_count);
     life->begun = recording_time(table->recording, own->begun);
     life->first = life->last = at->time;
@@ -195,18 +214,20 @@ static struct life *begin_life(struct export_table *table, const struct export_e
     return life;
 }
 
-static int keep_argument(struct kept *kept, const struct argument_value *value, bool is_recorded)
+static int keep_argument(struct export_table *table, struct kept *kept, const struct argument_value *value,
+                         bool is_recorded)
 {
     char *copy = NULL;
     if (is_recorded && !value->is_null && !(copy = malloc(value->length + 1)))
         return -ENOMEM;
-    free(kept->copy);
+    forget_argument(table, kept);
     kept->value = *value;
-    kept->copy = copy;
     kept->is_set = true;
     if (copy) {
         memcpy(copy, value->bytes, value->length);
         kept->value.bytes = copy;
+        kept->is_copy = true;
+        table->living_bytes += value->length;
     }
     return 0;
 }
@@ -235,7 +256,7 @@ static int add_event(struct export_table *table, struct life *life, const struct
     for (unsigned i = 0; i < event->tracepoint->argument_count && !error; i++) {
         const unsigned argument = plan->arguments[i].argument;
         const struct argument_value value = argument_value(event, argument);
-        error = keep_argument(&life->arguments[plan->arguments[i].slot], &value,
+        error = keep_argument(table, &life->arguments[plan->arguments[i].slot], &value,
                               event->tracepoint->arguments[argument].kind == RECORDING_STRING);
     }
     return error;

@@ -2,6 +2,7 @@
 /* The description of a table, as JSON: the properties of a Table Schema (https://specs.frictionlessdata.io/table-schema),
  * and beside them units, names of values, types for DuckDB and ClickHouse, and what is missing in the recording. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/table.h"
@@ -31,57 +32,68 @@ static void put_values(struct text *out, const struct recording_enumeration *val
     text_char(out, '}');
 }
 
-/* Writes which arguments a column has. */
-static void put_arguments(struct text *out, const struct export_table *table, unsigned column)
+/* Writes to each column's text which arguments it has. */
+static void put_arguments(struct text *columns, const struct export_table *table)
 {
     const struct recording_model *model = table->model;
-    const char *comma = "";
-    text_add(out, ", \"arguments\": [");
     for (size_t i = 0; i < model->tracepoint_room; i++) {
         const struct recording_tracepoint *tracepoint = model->tracepoints[i];
-        if (!columns_include(table, tracepoint))
-            continue;
-        for (unsigned j = 0; j < tracepoint->argument_count; j++) {
+        const bool is_included = tracepoint && table->plans[i]->is_included;
+        for (unsigned j = 0; is_included && j < tracepoint->argument_count; j++) {
+            struct text *out = &columns[table->plans[i]->arguments[j].column];
             const struct recording_argument *argument =
                 &tracepoint->arguments[table->plans[i]->arguments[j].argument];
-            if (table->plans[i]->arguments[j].column != column)
-                continue;
-            text_printf(out, "%s{\"group\": ", comma);
+            text_add(out, out->length ? ", {\"group\": " : "{\"group\": ");
             put_string(out, tracepoint->group->name);
             text_add(out, ", \"tracepoint\": ");
             put_string(out, tracepoint->name);
-            text_add(out, ", \"argument\": ");
-            put_string(out, argument->name);
             text_add(out, ", \"ctype\": ");
             put_string(out, argument->type);
             text_printf(out, ", \"size\": %u", argument->size);
             if (argument->enumeration)
                 put_values(out, argument->enumeration);
             text_char(out, '}');
-            comma = ", ";
         }
     }
-    text_char(out, ']');
+}
+
+static void put_field(struct text *out, const struct column *column, const struct text *arguments)
+{
+    text_add(out, "{\"name\": ");
+    put_string(out, column->name);
+    text_printf(out, ", \"type\": \"%s\"", kinds[column->about.kind].schema);
+    if (column->about.unit[0])
+        text_printf(out, ", \"unit\": \"%s\"", column->about.unit);
+    text_add(out, ", \"description\": ");
+    put_string(out, column->text);
+    if (column->about.is_required)
+        text_add(out, ", \"constraints\": {\"required\": true}");
+    if (column->argument) {
+        text_add(out, ", \"argument\": ");
+        put_string(out, column->argument);
+        text_add(out, ", \"of\": [");
+        text_append(out, text_string(arguments), arguments->length);
+        text_char(out, ']');
+    }
+    text_char(out, '}');
+    out->failed |= arguments->failed;
 }
 
 static void put_fields(struct text *out, const struct export_table *table)
 {
-    text_add(out, ",\n\"fields\": [");
-    for (unsigned i = 0; i < table->column_count; i++) {
-        const struct column *column = &table->columns[i];
-        text_add(out, i ? ",\n{\"name\": " : "\n{\"name\": ");
-        put_string(out, column->name);
-        text_printf(out, ", \"type\": \"%s\"", kinds[column->about.kind].schema);
-        if (column->about.unit[0])
-            text_printf(out, ", \"unit\": \"%s\"", column->about.unit);
-        text_add(out, ", \"description\": ");
-        put_string(out, column->text);
-        if (column->about.is_required)
-            text_add(out, ", \"constraints\": {\"required\": true}");
-        if (column->argument)
-            put_arguments(out, table, i);
-        text_char(out, '}');
+    struct text *arguments = calloc(table->column_count, sizeof *arguments);
+    if (!arguments) {
+        out->failed = true;
+        return;
     }
+    put_arguments(arguments, table);
+    text_add(out, ",\n\"fields\": [");
+    for (size_t i = 0; i < table->column_count; i++) {
+        text_add(out, i ? ",\n" : "\n");
+        put_field(out, &table->columns[i], &arguments[i]);
+        text_free(&arguments[i]);
+    }
+    free(arguments);
     text_add(out, "],\n\"missingValues\": [\"\"]");
 }
 

@@ -116,8 +116,8 @@ def columns_of(schema):
     """(group, tracepoint, argument, how many of that name before it) -> column"""
     columns = {}
     for field in schema["fields"]:
-        for a in field.get("arguments", []):
-            columns.setdefault((a["group"], a["tracepoint"], a["argument"]), []).append(field["name"])
+        for a in field.get("of", []):
+            columns.setdefault((a["group"], a["tracepoint"], field["argument"]), []).append(field["name"])
     return columns
 
 
@@ -137,7 +137,7 @@ def events(form, path, recording, stats):
     rows, schema = read(form, path), schema_of(path)
     columns = columns_of(schema)
     need(len(rows) == len(recording.entries) == schema["count"], len(rows), "rows,", len(recording.entries), "events")
-    fixed = {f["name"] for f in schema["fields"] if "arguments" not in f}
+    fixed = {f["name"] for f in schema["fields"] if "argument" not in f}
     newest = 0
     for row, entry in zip(rows, recording.entries):
         newest = max(newest, int(entry["time_ns"]))  # times of a damaged recording may go back, those of a table do not
