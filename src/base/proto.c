@@ -17,7 +17,7 @@ static size_t encode(char *to, uint64_t value)
     return length;
 }
 
-static void put(struct text *out, uint64_t value)
+void proto_number_item(struct text *out, uint64_t value)
 {
     char bytes[NUMBER_MAX];
     text_append(out, bytes, encode(bytes, value));
@@ -25,13 +25,13 @@ static void put(struct text *out, uint64_t value)
 
 static void put_key(struct text *out, unsigned field, enum wire wire)
 {
-    put(out, (uint64_t)field << 3 | wire);
+    proto_number_item(out, (uint64_t)field << 3 | wire);
 }
 
 void proto_number(struct text *out, unsigned field, uint64_t value)
 {
     put_key(out, field, WIRE_NUMBER);
-    put(out, value);
+    proto_number_item(out, value);
 }
 
 void proto_signed(struct text *out, unsigned field, int64_t value)
@@ -44,13 +44,18 @@ void proto_zigzag(struct text *out, unsigned field, int64_t value)
     proto_number(out, field, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-void proto_fixed(struct text *out, unsigned field, uint64_t value)
+void proto_fixed_item(struct text *out, uint64_t value)
 {
     char bytes[8];
     for (unsigned i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)(value >> 8 * i);
-    put_key(out, field, WIRE_FIXED);
     text_append(out, bytes, sizeof bytes);
+}
+
+void proto_fixed(struct text *out, unsigned field, uint64_t value)
+{
+    put_key(out, field, WIRE_FIXED);
+    proto_fixed_item(out, value);
 }
 
 void proto_double(struct text *out, unsigned field, double value)
@@ -63,7 +68,7 @@ void proto_double(struct text *out, unsigned field, double value)
 void proto_bytes(struct text *out, unsigned field, const char *bytes, size_t length)
 {
     put_key(out, field, WIRE_BYTES);
-    put(out, length);
+    proto_number_item(out, length);
     text_append(out, bytes, length);
 }
 

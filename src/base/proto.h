@@ -14,6 +14,9 @@ void proto_signed(struct text *out, unsigned field, int64_t value);
 void proto_zigzag(struct text *out, unsigned field, int64_t value); /* of type sint32 or sint64 */
 void proto_fixed(struct text *out, unsigned field, uint64_t value); /* 8 bytes */
 void proto_double(struct text *out, unsigned field, double value);
+/* Items of a packed list, which stands between proto_open() and proto_close(). */
+void proto_number_item(struct text *out, uint64_t value);
+void proto_fixed_item(struct text *out, uint64_t value);
 void proto_bytes(struct text *out, unsigned field, const char *bytes, size_t length);
 /* As proto_bytes(), with what is no UTF-8 replaced, because readers refuse such strings. */
 void proto_string(struct text *out, unsigned field, const char *bytes, size_t length);

@@ -3,15 +3,16 @@
 
 #include "cmd/command.h"
 
-int command_metrics(struct options *options, const char *script,
+int command_metrics(struct options *options, const struct metric_outlet *outlet, const char *script,
                     void (*report)(void *state, const char *text), void *state, struct metrics **out)
 {
     struct text why = {0}, hint = {0};
     *out = NULL;
-    if (!options->metrics)
+    if (!options->metrics && !outlet)
         return 0;
     const struct metrics_options wanted = {
-        .place = options->metrics,
+        .place = outlet ? options->otlp.place : options->metrics,
+        .outlet = outlet,
         .script = script,
         .period_ns = options->metrics_period,
         .series_max = options->metrics_series ? options->metrics_series : METRICS_SERIES_DEFAULT,

@@ -231,12 +231,15 @@ static const struct option_row rows[] = {
     {0, "openmetrics", "ADDRESS|FILE",
      "publish the maps as metrics: at :9435, HOST:PORT or unix:PATH, or in FILE.prom for the node exporter",
      OPTION_STORES(TEXT, struct options, metrics), .completes = COMPLETE_FILES},
-    {0, "openmetrics-period", "TIME", "with --openmetrics: between two writings of the file (15s)",
+    {0, "openmetrics-period", "TIME", "with --openmetrics FILE or --otlp: between two writings (15s)",
      OPTION_STORES(DURATION, struct options, metrics_period), .min = NSEC_PER_SEC / 10,
      .max = 86400 * (uint64_t)NSEC_PER_SEC, .takes = "a time from 100ms to 1d"},
-    {0, "openmetrics-series", "N", "with --openmetrics: at most so many series, all maps together (10000)",
+    {0, "openmetrics-series", "N", "with these: at most so many series, all maps together (10000)",
      OPTION_STORES(NUMBER, struct options, metrics_series), .min = 1, .max = 1000000,
      .takes = "a number of series, at most 1000000"},
+    OTLP_ROWS(struct options, otlp,
+              "send the maps as metrics by OpenTelemetry's protocol: to http://HOST:4318, or lines of JSON",
+              "5s"),
     {0, "html", "FILE",
      "write what the trace prints as a page for a browser: maps with their change over time, and lines",
      OPTION_STORES(TEXT, struct options, page), .completes = COMPLETE_FILES},
@@ -313,8 +316,10 @@ static const struct option_row rows[] = {
 
 static const struct option_rule rules[] = {
     {"--keep", OPTION_NEEDS, "--rotate-size", NULL},
-    {"--openmetrics-period", OPTION_NEEDS, "--openmetrics", NULL},
-    {"--openmetrics-series", OPTION_NEEDS, "--openmetrics", NULL},
+    {"--openmetrics-period", OPTION_NEEDS, "--openmetrics --otlp", NULL},
+    {"--openmetrics-series", OPTION_NEEDS, "--openmetrics --otlp", NULL},
+    {"--otlp", OPTION_EXCLUDES, "--openmetrics", "sends what it would publish"},
+    OTLP_RULES,
 };
 
 /* Options of a tool's own: spoor xfsdist --magic=0xef53. */

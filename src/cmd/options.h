@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "cmd/command_line.h"
+#include "cmd/otlp.h"
 #include "session/session.h"
 
 enum { OPTIONS_PIDS = 1024, OPTIONS_SCRIPTS = 64 };
@@ -29,6 +30,7 @@ struct options {
     const char *page;      /* --html */
     const char *metrics;   /* --openmetrics */
     uint64_t metrics_period, metrics_series;
+    struct otlp_options otlp;
     pid_t pids[OPTIONS_PIDS]; /* of -p */
     /* Of a script that a command has written: from where on a part of it stands for which word of the command line,
      * in ascending order. Messages about it name the word. */

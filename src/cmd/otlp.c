@@ -15,14 +15,16 @@ static void report(const char *text)
     text_free(&line);
 }
 
-int otlp_open(struct otlp_target *target, const struct otlp_options *options, const volatile int *stop)
+int otlp_open(struct otlp_target *target, const struct otlp_options *options, const struct otlp_use *use)
 {
     const struct sender_options wanted = {
         .url = options->place,
         .headers = options->headers,
         .patience_ns = options->patience_ns,
-        .stop = stop,
-        .report = report,
+        .path = use->path,
+        .goes_on = use->goes_on,
+        .stop = use->stop,
+        .report = use->report ? use->report : report,
     };
     struct text why = {0}, hint = {0};
     *target = (struct otlp_target){.place = options->place};

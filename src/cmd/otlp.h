@@ -16,17 +16,13 @@ struct otlp_options {
     uint64_t patience_ns;       /* --otlp-wait; 0: as usual */
 };
 
-#define OTLP_ROWS(type, field)                                                                               \
-    {0,                                                                                                      \
-     "otlp",                                                                                                 \
-     "URL|FILE",                                                                                             \
-     "objects as spans of OpenTelemetry: to a receiver, http://HOST:4318, or lines of JSON",                 \
-     OPTION_STORES(TEXT, type, field.place),                                                                 \
-     .completes = COMPLETE_FILES},                                                                           \
+#define OTLP_ROWS(type, field, help, patience)                                                               \
+    {0, "otlp", "URL|FILE", help, OPTION_STORES(TEXT, type, field.place), .completes = COMPLETE_FILES},      \
         {0, "otlp-header", "NAME=VALUE", "with this header, as receivers want it who ask for a key",         \
          OPTION_STORES(LIST, type, field.headers)},                                                          \
     {                                                                                                        \
-        0, "otlp-wait", "TIME", "how long a receiver is waited for that takes nothing (default: 30s)",       \
+        0, "otlp-wait", "TIME",                                                                              \
+            "how long a receiver is waited for that takes nothing (default: " patience ")",                  \
             OPTION_STORES(DURATION, type, field.patience_ns)                                                 \
     }
 #define OTLP_RULES                                                                                           \
@@ -42,8 +38,15 @@ struct otlp_target { /* where requests go */
     uint64_t written; /* items in the file */
 };
 
+struct otlp_use { /* see struct sender_options */
+    const char *path;
+    bool goes_on;
+    const volatile int *stop;
+    void (*report)(const char *text); /* NULL: messages are printed at once */
+};
+
 /* Opens what the options name. Returns 0, or 1 after a message. */
-int otlp_open(struct otlp_target *target, const struct otlp_options *options, const volatile int *stop);
+int otlp_open(struct otlp_target *target, const struct otlp_options *options, const struct otlp_use *use);
 /* Sends a request about so many items. Returns 0 or -errno. */
 int otlp_send(struct otlp_target *target, struct text *request, uint64_t items);
 /* Waits for what is under way, closes, and reports how many items arrived. is_whole: nothing failed before. Returns 0, or 1

@@ -145,9 +145,10 @@ int report_otlp(struct report *report)
 {
     const struct report_options *options = report->options;
     struct sending sending = {.report = report, .filter = options->filter};
+    const struct otlp_use use = {"/v1/traces", false, &report_stop, NULL};
     int16_t type = -1;
     if (check_time(report->recording) || (options->type && report_type(report, &type)) ||
-        otlp_open(&sending.target, &options->otlp, &report_stop))
+        otlp_open(&sending.target, &options->otlp, &use))
         return 1;
     const int got = send_all(&sending, type);
     report_progress_end(report);

@@ -17,6 +17,7 @@
 #include "builtin/all.h"
 #include "cmd/command.h"
 #include "cmd/metrics.h"
+#include "cmd/otlp_metrics.h"
 #include "cmd/page.h"
 #include "cmd/picture.h"
 #include "cmd/tools.h"
@@ -223,7 +224,7 @@ int command_probes(struct options *options, const char *name, const struct text 
     return error != 0;
 }
 
-static int run(struct options *options, const struct source *source)
+static int run_with(struct options *options, const struct source *source, const struct metric_outlet *outlet)
 {
     struct session *session;
     struct messages messages = {0};
@@ -231,7 +232,7 @@ static int run(struct options *options, const struct source *source)
     struct metrics *metrics;
     const struct script_option *script = options->scripts;
     const char *named = script->file && strcmp(script->file, "-") != 0 ? source->name : NULL;
-    if (command_metrics(options, named, report, &messages, &metrics))
+    if (command_metrics(options, outlet, named, report, &messages, &metrics))
         return 1;
     messages.metrics = metrics;
     options->session.meanwhile = metrics ? publish_metrics : NULL;
@@ -268,6 +269,14 @@ static int run(struct options *options, const struct source *source)
     metrics_close(metrics);
     session_close(session);
     return error ? 1 : status;
+}
+
+static int run(struct options *options, const struct source *source)
+{
+    struct otlp_metrics *sending;
+    if (otlp_metrics_open(options, &sending))
+        return 1;
+    return otlp_metrics_close(sending, run_with(options, source, otlp_metrics_outlet(sending)));
 }
 
 /* Returns the name of a script in messages. With several programs each one has its own. */

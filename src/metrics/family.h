@@ -54,6 +54,7 @@ struct metric_writer {
     size_t begun;                       /* where it begins in `out` */
     bool has_points;
     size_t opened; /* the message of the family; only of protocol buffers */
+    void *state;   /* of a format of somebody else's */
 };
 
 struct metric_format {

@@ -15,16 +15,26 @@
 #ifndef SPOOR_METRICS_METRICS_H
 #define SPOOR_METRICS_METRICS_H
 
+#include "metrics/family.h"
 #include "print/value.h"
 #include "session/session.h"
 
 enum { METRICS_SERIES_DEFAULT = 10000, METRICS_PERIOD_S = 15 };
 
+/* Somebody else to whom metrics go, each period. */
+struct metric_outlet {
+    void *state;
+    /* Reads what `source` writes, and sends it if there is room. Returns 0 or -errno. */
+    int (*publish)(void *state, int (*source)(void *of, struct metric_writer *writer), void *of);
+    void (*run)(void *state); /* does what can be done now */
+};
+
 struct metrics_options {
-    const char *place;   /* where they go, as the option names it (address.h) */
-    const char *script;  /* of which names are made; NULL: it has no name */
-    uint64_t period_ns;  /* between two writings of a file; 0: METRICS_PERIOD_S */
-    uint64_t series_max; /* how many series there are at most */
+    const char *place;                  /* where they go, as the option names it (address.h) */
+    const struct metric_outlet *outlet; /* goes there; NULL: `place` says where */
+    const char *script;                 /* of which names are made; NULL: it has no name */
+    uint64_t period_ns;                 /* between two writings of a file; 0: METRICS_PERIOD_S */
+    uint64_t series_max;                /* how many series there are at most */
     /* Gets messages while the trace runs, in whole lines. */
     void (*report)(void *state, const char *text);
     void *state;

@@ -87,6 +87,8 @@ int metrics_open(const struct metrics_options *options, struct metrics **out, st
         return -ENOMEM;
     metrics->options = *options;
     metrics->watcher = (struct map_watcher){.state = metrics, .emptied = emptied, .next = options->next};
+    if (options->outlet)
+        return 0;
     const int error = metric_address_read(options->place, &metrics->address, why);
     if (error)
         return error;
@@ -125,7 +127,7 @@ static void note(struct metrics *metrics, int error)
     metrics->failed = error;
 }
 
-static void publish(struct metrics *metrics)
+static int replace_file(struct metrics *metrics)
 {
     struct text body = {0};
     struct metric_writer writer = {.format = &metric_text, .out = &body};
@@ -133,8 +135,14 @@ static void publish(struct metrics *metrics)
     metric_finish(&writer);
     if (!error)
         error = body.failed ? -ENOMEM : textfile_replace(&metrics->file, &body);
-    note(metrics, error);
     text_free(&body);
+    return error;
+}
+
+static void publish(struct metrics *metrics)
+{
+    const struct metric_outlet *outlet = metrics->options.outlet;
+    note(metrics, outlet ? outlet->publish(outlet->state, write_families, metrics) : replace_file(metrics));
 }
 
 /* Returns whether somebody asked. */
@@ -164,6 +172,8 @@ static bool publish_or_serve(struct metrics *metrics)
     if (metrics->server)
         return serve(metrics);
     publish_when_due(metrics);
+    if (metrics->options.outlet)
+        metrics->options.outlet->run(metrics->options.outlet->state);
     return false;
 }
 

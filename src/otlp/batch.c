@@ -3,16 +3,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "otlp/attribute.h"
+#include "otlp/envelope.h"
 
-/* Fields of the messages ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Resource, InstrumentationScope, Span, Status. */
-enum { REQUEST_RESOURCES = 1, RESOURCE_SCOPES = 2, SCOPE_SPANS = 2, RESOURCE_ATTRIBUTES = 1 };
-#define RESOURCE FIELD(1, "resource")
-#define SCOPE FIELD(1, "scope")
-#define SCOPE_NAME FIELD(1, "name")
-#define SCOPE_VERSION FIELD(2, "version")
+/* Fields of the messages Span and Status. */
 #define SPAN_TRACE FIELD(1, "traceId")
 #define SPAN_ID FIELD(2, "spanId")
 #define SPAN_PARENT FIELD(4, "parentSpanId")
@@ -30,18 +25,13 @@ enum { KIND_INTERNAL = 1, STATUS_ERROR = 2 };
 int batch_init(struct batch *batch, const struct recording *recording, bool is_json)
 {
     const struct recording_model *model = recording_model(recording);
-    char host[256] = "";
     *batch = (struct batch){.encoder = {.is_json = is_json}};
     struct encoder encoder = {.out = &batch->resource, .is_json = is_json};
-    attribute_text(&encoder, RESOURCE_ATTRIBUTES, "service.name",
-                   model->name[0] ? model->name : "unknown_service");
+    envelope_resource(&encoder, model->name[0] ? model->name : "unknown_service");
     if (model->pid)
-        attribute_unsigned(&encoder, RESOURCE_ATTRIBUTES, "process.pid", model->pid);
+        attribute_unsigned(&encoder, ENVELOPE_ATTRIBUTES, "process.pid", model->pid);
     if (model->command[0])
-        attribute_text(&encoder, RESOURCE_ATTRIBUTES, "process.command_line", model->command);
-    if (!gethostname(host, sizeof host - 1) && host[0])
-        attribute_text(&encoder, RESOURCE_ATTRIBUTES, "host.name", host);
-    attribute_text(&encoder, RESOURCE_ATTRIBUTES, "os.type", "linux");
+        attribute_text(&encoder, ENVELOPE_ATTRIBUTES, "process.command_line", model->command);
     return batch->resource.failed ? -ENOMEM : 0;
 }
 
@@ -51,37 +41,9 @@ void batch_free(struct batch *batch)
     text_free(&batch->resource);
 }
 
-/* Writes everything before the first span. */
-static void begin(struct batch *batch)
-{
-    struct encoder *encoder = &batch->encoder;
-    encoder->out = &batch->out;
-    encode_open(encoder, ITEM(0));
-    encode_list(encoder, "resourceSpans");
-    encode_open(encoder, ITEM(REQUEST_RESOURCES));
-    encode_open(encoder, RESOURCE);
-    encode_list(encoder, "attributes");
-    encode_items(encoder, &batch->resource);
-    encode_list_end(encoder);
-    encode_close(encoder);
-    encode_list(encoder, "scopeSpans");
-    encode_open(encoder, ITEM(RESOURCE_SCOPES));
-    encode_open(encoder, SCOPE);
-    encode_text(encoder, SCOPE_NAME, "spoor");
-    encode_text(encoder, SCOPE_VERSION, SPOOR_VERSION);
-    encode_close(encoder);
-    encode_list(encoder, "spans");
-}
-
 int batch_finish(struct batch *batch)
 {
-    struct encoder *encoder = &batch->encoder;
-    encode_list_end(encoder);
-    encode_close(encoder);
-    encode_list_end(encoder);
-    encode_close(encoder);
-    encode_list_end(encoder);
-    encode_close(encoder);
+    envelope_end(&batch->encoder);
     return batch->out.failed ? -ENOMEM : 0;
 }
 
@@ -111,9 +73,10 @@ static uint32_t clamp(uint64_t count)
 void batch_add(struct batch *batch, const struct otlp_span *span)
 {
     struct encoder *encoder = &batch->encoder;
+    encoder->out = &batch->out;
     if (!batch->count++)
-        begin(batch);
-    encode_open(encoder, ITEM(SCOPE_SPANS));
+        envelope_begin(encoder, &envelope_spans, &batch->resource);
+    encode_open(encoder, ITEM(ENVELOPE_ITEMS));
     encode_id(encoder, SPAN_TRACE, span->trace, sizeof span->trace);
     encode_span(encoder, SPAN_ID, span->id);
     if (span->parent)

@@ -121,6 +121,16 @@ void encode_small(struct encoder *encoder, struct encoded_field field, uint32_t 
     number_unsigned(encoder->out, value);
 }
 
+void encode_signed_small(struct encoder *encoder, struct encoded_field field, int32_t value)
+{
+    if (!encoder->is_json) {
+        proto_zigzag(encoder->out, field.number, value);
+        return;
+    }
+    begin_member(encoder, field.name);
+    number_signed(encoder->out, value);
+}
+
 void encode_integer(struct encoder *encoder, struct encoded_field field, int64_t value)
 {
     if (!encoder->is_json) {
@@ -145,6 +155,14 @@ void encode_fixed(struct encoder *encoder, struct encoded_field field, uint64_t 
     text_char(encoder->out, '"');
 }
 
+static void put_real(struct text *out, double value)
+{
+    if (isfinite(value))
+        text_printf(out, "%.17g", value);
+    else
+        text_add(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+}
+
 void encode_real(struct encoder *encoder, struct encoded_field field, double value)
 {
     if (!encoder->is_json) {
@@ -152,10 +170,7 @@ void encode_real(struct encoder *encoder, struct encoded_field field, double val
         return;
     }
     begin_member(encoder, field.name);
-    if (isfinite(value))
-        text_printf(encoder->out, "%.17g", value);
-    else
-        text_add(encoder->out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    put_real(encoder->out, value);
 }
 
 void encode_bool(struct encoder *encoder, struct encoded_field field, bool value)
@@ -166,4 +181,61 @@ void encode_bool(struct encoder *encoder, struct encoded_field field, bool value
     }
     begin_member(encoder, field.name);
     text_add(encoder->out, value ? "true" : "false");
+}
+
+/* ---- lists of numbers: in protocol buffers one field, with the numbers behind each other ---- */
+
+void encode_numbers(struct encoder *encoder, struct encoded_field field)
+{
+    assert(encoder->depth < ENCODED_DEPTH_MAX);
+    if (encoder->is_json)
+        encode_list(encoder, field.name);
+    else
+        encoder->opened[encoder->depth] = proto_open(encoder->out, field.number);
+    encoder->depth++;
+}
+
+static void put_quoted(struct encoder *encoder, uint64_t value)
+{
+    begin_member(encoder, NULL);
+    text_char(encoder->out, '"');
+    number_unsigned(encoder->out, value);
+    text_char(encoder->out, '"');
+}
+
+void encode_number_item(struct encoder *encoder, uint64_t value)
+{
+    if (encoder->is_json)
+        put_quoted(encoder, value);
+    else
+        proto_number_item(encoder->out, value);
+}
+
+void encode_fixed_item(struct encoder *encoder, uint64_t value)
+{
+    if (encoder->is_json)
+        put_quoted(encoder, value);
+    else
+        proto_fixed_item(encoder->out, value);
+}
+
+void encode_real_item(struct encoder *encoder, double value)
+{
+    uint64_t bits;
+    if (encoder->is_json) {
+        begin_member(encoder, NULL);
+        put_real(encoder->out, value);
+        return;
+    }
+    memcpy(&bits, &value, sizeof bits);
+    proto_fixed_item(encoder->out, bits);
+}
+
+void encode_numbers_end(struct encoder *encoder)
+{
+    encoder->depth--;
+    if (encoder->is_json)
+        encode_list_end(encoder);
+    else
+        proto_close(encoder->out, encoder->opened[encoder->depth]);
 }

@@ -48,10 +48,18 @@ void encode_text(struct encoder *encoder, struct encoded_field field, const char
 void encode_id(struct encoder *encoder, struct encoded_field field, const void *id, size_t length);
 void encode_span(struct encoder *encoder, struct encoded_field field,
                  uint64_t id); /* its highest byte first */
-void encode_small(struct encoder *encoder, struct encoded_field field, uint32_t value); /* and enums */
+void encode_small(struct encoder *encoder, struct encoded_field field, uint32_t value);       /* and enums */
+void encode_signed_small(struct encoder *encoder, struct encoded_field field, int32_t value); /* sint32 */
 void encode_integer(struct encoder *encoder, struct encoded_field field, int64_t value);
 void encode_fixed(struct encoder *encoder, struct encoded_field field, uint64_t value); /* fixed64 */
 void encode_real(struct encoder *encoder, struct encoded_field field, double value);
 void encode_bool(struct encoder *encoder, struct encoded_field field, bool value);
+
+/* Begins a list of numbers, whose items are of one type: uint64, fixed64 or double. */
+void encode_numbers(struct encoder *encoder, struct encoded_field field);
+void encode_number_item(struct encoder *encoder, uint64_t value);
+void encode_fixed_item(struct encoder *encoder, uint64_t value);
+void encode_real_item(struct encoder *encoder, double value);
+void encode_numbers_end(struct encoder *encoder);
 
 #endif

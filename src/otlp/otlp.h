@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recordings for what reads the OpenTelemetry protocol (OTLP): objects as spans.
+/* For what reads the OpenTelemetry protocol (OTLP): objects of recordings as spans, maps of scripts as metrics.
  *
  *   encode.h      one writer for both encodings, protocol buffers and JSON
  *   attribute.h   attributes, above all the arguments of events
  *   traceparent.h the trace of the application, from arguments of the program
  *   spans.h       events of a recording become spans
  *   batch.h       spans become requests of bounded size
+ *   metrics.h     maps of a script, as the metrics that src/metrics makes of them
+ *   envelope.h    what is around both in a request
  *   receiver.h    where requests go: a file, or an address
  *   http.h        libcurl; answer.h, what the receiver says
  *   choice.h      the traces that leave the machine when only the slowest ones do */

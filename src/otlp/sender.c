@@ -65,10 +65,8 @@ static int make_url(struct sender *sender, const char *url, struct text *why)
             return -EINVAL;
         }
     text_add(&sender->url, url);
-    if (!path)
-        text_add(&sender->url, "/v1/traces");
-    else if (!strcmp(path, "/"))
-        text_add(&sender->url, "v1/traces");
+    if (!path || !strcmp(path, "/"))
+        text_add(&sender->url, sender->options.path + (path ? 1 : 0));
     return sender->url.failed ? -ENOMEM : 0;
 }
 
@@ -228,9 +226,15 @@ static void lose(struct sender *sender, struct slot *slot, const char *reason)
     release(slot);
 }
 
+static bool is_stopped(const struct sender *sender)
+{
+    return sender->options.stop && *sender->options.stop;
+}
+
 static void give_up(struct sender *sender, const char *reason)
 {
-    sender->has_given_up = true;
+    sender->has_given_up = !sender->options.goes_on || is_stopped(sender);
+    sender->failing_since = 0;
     for (size_t i = 0; i < SLOTS; i++) {
         struct slot *slot = &sender->slots[i];
         if (slot->state == SLOT_FLIES)
@@ -238,11 +242,6 @@ static void give_up(struct sender *sender, const char *reason)
         if (slot->state != SLOT_FREE)
             lose(sender, slot, reason);
     }
-}
-
-static bool is_stopped(const struct sender *sender)
-{
-    return sender->options.stop && *sender->options.stop;
 }
 
 static void deliver(struct sender *sender, struct slot *slot)
@@ -284,8 +283,9 @@ static void try_later(struct sender *sender, struct slot *slot, const char *reas
     const uint64_t now = clock_ns(CLOCK_MONOTONIC), patience = sender->options.patience_ns;
     if (!sender->failing_since) {
         sender->failing_since = now;
-        say(sender, "WARNING: %s: %s; it is tried again for %g seconds", text_string(&sender->url), reason,
-            (double)patience / NSEC_PER_SEC);
+        if (!sender->failures) /* said once, until all is well again */
+            say(sender, "WARNING: %s: %s; it is tried again for %g seconds", text_string(&sender->url),
+                reason, (double)patience / NSEC_PER_SEC);
     }
     const uint64_t deadline = sender->failing_since + patience;
     const uint64_t limit = patience / NSEC_PER_SEC + 1;
@@ -383,7 +383,7 @@ void sender_run(struct sender *sender, int wait_ms)
     if (is_stopped(sender) && !sender->has_given_up)
         give_up(sender, "it was interrupted");
     /* A receiver that has failed is asked by one request, until it takes one. */
-    const bool is_well = !sender->failing_since;
+    const bool is_well = !sender->failures;
     const bool is_due = clock_ns(CLOCK_MONOTONIC) >= sender->not_before;
     for (size_t i = 0; i < SLOTS && is_due; i++)
         if (sender->slots[i].state == SLOT_WAITS && (is_well || !find_slot(sender, SLOT_FLIES)))
@@ -396,6 +396,14 @@ void sender_run(struct sender *sender, int wait_ms)
     }
     if (wait_ms > 0 && is_busy(sender))
         curl.wait(sender->multi, NULL, 0, wait_ms, NULL);
+}
+
+bool sender_has_room(const struct sender *sender)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        if (sender->slots[i].state == SLOT_FREE)
+            return true;
+    return false;
 }
 
 int sender_send(struct sender *sender, const struct text *body, uint64_t items)

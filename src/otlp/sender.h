@@ -16,6 +16,8 @@
 
 struct sender_options {
     const char *url;
+    const char *path;                 /* if the address has none */
+    bool goes_on;                     /* after it has given up what waited, it tries what comes later */
     const char *const *headers;       /* NAME=VALUE, NULL-terminated; NULL: none */
     uint64_t patience_ns;             /* 0: SENDER_PATIENCE_NS */
     const volatile int *stop;         /* when it is set nothing is waited for any more */
@@ -35,6 +37,8 @@ bool sender_is_url(const char *place);
 int sender_open(const struct sender_options *options, struct sender **out, struct text *why,
                 struct text *hint);
 void sender_close(struct sender *sender);
+/* Whether sender_send() would not wait. */
+bool sender_has_room(const struct sender *sender);
 /* Sends a request about so many items, and waits until there is room for it. Returns 0 or -ENOMEM. */
 int sender_send(struct sender *sender, const struct text *body, uint64_t items);
 /* Does what can be done now, and waits for more at most so long. */

@@ -46,6 +46,18 @@ SCOPE = {1: ("scope", {1: ("name", "text"), 2: ("version", "text")}), 2: ("spans
 REQUEST = {1: ("resourceSpans", [{1: ("resource", {1: ("attributes", [ATTRIBUTE])}), 2: ("scopeSpans", [SCOPE])}])}
 
 
+POINT = {2: ("startTimeUnixNano", "fixed"), 3: ("timeUnixNano", "fixed")}
+NUMBER = {**POINT, 4: ("asDouble", "real"), 7: ("attributes", [ATTRIBUTE])}
+BUCKETS = {1: ("offset", "zigzag"), 2: ("bucketCounts", "numbers")}
+EXPONENTIAL = {**POINT, 1: ("attributes", [ATTRIBUTE]), 4: ("count", "fixed"), 6: ("scale", "zigzag"), 7: ("zeroCount", "fixed"), 8: ("positive", BUCKETS), 9: ("negative", BUCKETS)}
+HISTOGRAM = {**POINT, 4: ("count", "fixed"), 6: ("bucketCounts", "fixeds"), 7: ("explicitBounds", "reals"), 9: ("attributes", [ATTRIBUTE])}
+SUMMARY = {**POINT, 4: ("count", "fixed"), 5: ("sum", "real"), 7: ("attributes", [ATTRIBUTE])}
+ABOUT = {2: ("aggregationTemporality", "small"), 3: ("isMonotonic", "bool")}
+METRIC = {1: ("name", "text"), 2: ("description", "text"), 3: ("unit", "text"), 5: ("gauge", {1: ("dataPoints", [NUMBER])}), 7: ("sum", {1: ("dataPoints", [NUMBER]), **ABOUT}),
+          9: ("histogram", {1: ("dataPoints", [HISTOGRAM]), **ABOUT}), 10: ("exponentialHistogram", {1: ("dataPoints", [EXPONENTIAL]), **ABOUT}), 11: ("summary", {1: ("dataPoints", [SUMMARY])})}
+METRICS = {1: ("resourceMetrics", [{1: ("resource", {1: ("attributes", [ATTRIBUTE])}), 2: ("scopeMetrics", [{1: ("scope", {1: ("name", "text"), 2: ("version", "text")}), 2: ("metrics", [METRIC])}])}])}
+
+
 def decode(data, message):
     def number():
         nonlocal at
@@ -61,7 +73,7 @@ def decode(data, message):
     while at < len(data):
         key = number()
         name, kind = message[key >> 3]
-        wire = {"bool": 0, "signed": 0, "small": 0, "real": 1, "fixed": 1}.get(kind if isinstance(kind, str) else None, 2)
+        wire = {"bool": 0, "signed": 0, "zigzag": 0, "small": 0, "real": 1, "fixed": 1}.get(kind if isinstance(kind, str) else None, 2)
         assert key & 7 == wire, f"{name} has the wire type {key & 7}"
         if wire == 0:
             value = number()
@@ -77,6 +89,18 @@ def decode(data, message):
             value = bool(value)
         elif kind == "signed":
             value = str(value - (1 << 64) if value >> 63 else value)
+        elif kind == "zigzag":
+            value = value >> 1 ^ -(value & 1)
+        elif kind == "fixeds":
+            value = [str(number) for number in struct.unpack("<%dQ" % (len(value) // 8), value)]
+        elif kind == "reals":
+            value = list(struct.unpack("<%dd" % (len(value) // 8), value))
+        elif kind == "numbers":
+            outer, data, at = (data, at), value, 0
+            value = []
+            while at < len(data):
+                value.append(str(number()))
+            data, at = outer
         elif kind == "real":
             value = struct.unpack("<d", value)[0]
         elif kind == "fixed":
@@ -179,8 +203,8 @@ class Receiver:
         self.server.shutdown()
         self.server.server_close()
 
-    def requests(self):
-        return [decode(gzip.decompress(body), REQUEST) for body in self.taken]
+    def requests(self, message=REQUEST):
+        return [decode(gzip.decompress(body), message) for body in self.taken]
 
 
 def sent(file, *script, options=()):
@@ -486,6 +510,110 @@ def part_live():
         said = child.communicate(timeout=30)[1]
         spans = spans_of(receiver.requests())
         result("--follow sends spans while the program runs", None if early and child.returncode == 0 and len({span["spanId"] for span in spans}) == len(spans) > early else (early, len(spans), said))
+
+
+KINDS = """
+// How often.
+begin {
+    @calls["a", 1] = count(); @calls["a", 1] = count(); @calls["b", 2] = count();
+    @size_bytes = sum(5); @size_bytes = sum(7); @signed = sum((int64)-5);
+    @wait["x"] = avg(3); @wait["x"] = avg(-4); @least = min(-3);
+    @power = hist(0); @power = hist(5); @power = hist(7); @power = hist(100); @power = hist(-9);
+    @steps["r"] = lhist(5, 0, 20, 10); @steps["r"] = lhist(500, 0, 20, 10); @steps["w"] = lhist(-5, 0, 20, 10);
+    @fine = llhist(1000); @["\\xff"] = count();
+    exit();
+}
+"""
+
+
+def trace(script, place, *options, host="vm"):
+    with open("script.bt", "w") as file:
+        file.write(script)
+    return subprocess.run([spoor, "--host", host, "-q", "--otlp", place, *options, "script.bt"], capture_output=True, text=True, errors="replace", timeout=60)
+
+
+def metrics_of(requests):
+    return {metric["name"]: metric for request in requests[-1:] for resource in request["resourceMetrics"] for scope in resource["scopeMetrics"] for metric in scope["metrics"]}
+
+
+def points(metric):
+    """{attributes: the point without them and without times}"""
+    data = next(metric[kind] for kind in ("gauge", "sum", "histogram", "exponentialHistogram", "summary") if kind in metric)
+    return {tuple(attributes(point).values()): {key: value for key, value in point.items() if key not in ("attributes", "startTimeUnixNano", "timeUnixNano")} for point in data["dataPoints"]}
+
+
+def timeless(requests):
+    """Metrics of the script, without times."""
+    found = json.loads(json.dumps([metric for name, metric in sorted(metrics_of(requests).items()) if name.startswith("spoor_script")]))
+    for metric in found:
+        for data in metric.values():
+            for point in data["dataPoints"] if isinstance(data, dict) else []:
+                del point["timeUnixNano"], point["startTimeUnixNano"]
+    return without_empty(found)
+
+
+def part_metrics():
+    with Receiver() as receiver:
+        done = trace(KINDS, receiver.url)
+    metrics = metrics_of(receiver.requests(METRICS))
+    wanted = {
+        "calls": ("sum", {("a", "1"): {"asDouble": 2.0}, ("b", "2"): {"asDouble": 1.0}}),
+        "size_bytes": ("sum", {(): {"asDouble": 12.0}}), "signed": ("sum", {(): {"asDouble": -5.0}}),
+        "wait": ("summary", {("x",): {"count": "2", "sum": -1.0}}), "least": ("gauge", {(): {"asDouble": -3.0}}),
+        "power": ("exponentialHistogram", {(): {"count": "5", "scale": 0, "zeroCount": "1", "positive": {"offset": 2, "bucketCounts": ["2", "0", "0", "0", "1"]}}}),
+        "steps": ("histogram", {("r",): {"count": "2", "bucketCounts": ["0", "1", "0", "1"], "explicitBounds": [-1.0, 9.0, 19.0]},
+                                ("w",): {"count": "1", "bucketCounts": ["1", "0", "0", "0"], "explicitBounds": [-1.0, 9.0, 19.0]}}),
+        "fine": ("exponentialHistogram", {(): {"count": "1", "scale": 5, "zeroCount": "0", "positive": {"offset": 318, "bucketCounts": ["1"]}}}),
+    }
+    for name, (kind, expected_points) in wanted.items():
+        metric = metrics.get("spoor_script_" + name, {})
+        got = points(metric) if kind in metric else metric
+        for point in got.values() if kind in metric else []:
+            point.pop("negative", None)
+        result(f"@{name} is a {kind}", done.stderr or (None if got == expected_points else (got, expected_points)))
+    result("counters only grow", None if metrics["spoor_script_calls"]["sum"].get("isMonotonic") and not metrics["spoor_script_signed"]["sum"].get("isMonotonic")
+           and metrics["spoor_script_calls"]["sum"]["aggregationTemporality"] == 2 else metrics["spoor_script_calls"])
+    result("comments, units, paths", None if metrics["spoor_script_size_bytes"]["unit"] == "By" and set(receiver.paths) == {"/v1/metrics"} and "spoor_trace_events" in str(metrics.keys()) else receiver.paths)
+    # A value of 1000 lies in the bucket that the scale and the offset say.
+    base = 2 ** (2 ** -5)
+    result("exponential buckets are where their values are", None if base ** 318 < 1000 <= base ** 319 else base ** 318)
+    trace(KINDS, "metrics.json")
+    result("a file has the same", None if timeless(lines_of("metrics.json")) == timeless(receiver.requests(METRICS)) else (timeless(lines_of("metrics.json")), timeless(receiver.requests(METRICS))))
+    decoder = os.environ.get("OTEL_DECODER")
+    if decoder:
+        with open("metrics.body", "wb") as out:
+            out.write(gzip.decompress(receiver.taken[-1]))
+        decoded = subprocess.run(["node", root + "/tests/programs/otlp_decode.js", decoder, "metrics.body"], capture_output=True, text=True, timeout=60)
+        result("OpenTelemetry's decoder reads the same metrics", decoded.stderr or (None if timeless([json.loads(decoded.stdout)]) == timeless(receiver.requests(METRICS)) else decoded.stdout))
+    else:
+        print("skip OpenTelemetry's decoder: npm did not bring it")
+
+    done = trace(KINDS, "metrics.json")
+    result("metrics overwrite nothing", None if done.returncode == 1 and "File exists" in done.stderr else done.stderr)
+    done = trace(KINDS, "http://127.0.0.1:9", "--openmetrics", "x.prom")
+    result("either --otlp or --openmetrics", None if done.returncode == 1 and "--openmetrics" in done.stderr else done.stderr)
+
+
+def part_trace():
+    if os.geteuid():
+        print("skip a running trace: needs root")
+        return
+    ticks = 'begin { @n = count(); } interval:ms:20 { @n = count(); printf("line %d\\n", @n); if (@n > 50) { exit(); } }'
+    lines = "".join(f"line {number}\n" for number in range(2, 52))
+    with Receiver() as receiver:
+        done = trace(ticks, receiver.url, "--openmetrics-period", "0.1s", host="kernel")
+        values = [next(iter(points(metrics_of([request])["spoor_script_n"]).values()))["asDouble"] for request in receiver.requests(METRICS)]
+        result("they are sent again and again", None if len(values) > 2 and values == sorted(values) and values[-1] == 51 and done.returncode == 0 else (values, done.stderr))
+    for name, fault in (("never answers", never_answer), ("answers 503", 503), ("closes in the middle", close_in_the_middle), ("sends garbage", garbage)):
+        with Receiver(fault) as receiver:
+            begin = time.monotonic()
+            done = trace(ticks, receiver.url, "--openmetrics-period", "0.1s", "--otlp-wait", "0.3s", host="kernel")
+            seconds = time.monotonic() - begin
+        result(f"a trace whose receiver {name}", None if done.stdout.lstrip("\n").startswith(lines) and done.returncode == 1 and seconds < 10 and "the last ones among them" in done.stderr else (seconds, done.returncode, done.stdout[:200], done.stderr))
+    with Receiver(503, 503, 200) as receiver:
+        done = trace(ticks, receiver.url, "--openmetrics-period", "0.1s", host="kernel")
+        last = points(metrics_of(receiver.requests(METRICS))["spoor_script_n"])
+        result("a receiver that is well again has all of it", None if done.returncode == 0 and last == {(): {"asDouble": 51.0}} else (last, done.stderr))
 
 
 parts = {name[5:]: part for name, part in list(globals().items()) if name.startswith("part_")}

@@ -4,9 +4,11 @@
 "use strict";
 const fs = require("fs");
 const root = require(process.argv[2]);
-const request = root.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
+const collector = root.opentelemetry.proto.collector;
+const traces = collector.trace.v1.ExportTraceServiceRequest, metrics = collector.metrics.v1.ExportMetricsServiceRequest;
 const ids = new Set(["traceId", "spanId", "parentSpanId"]);
 for (const path of process.argv.slice(3)) {
+    const request = path.startsWith("metrics") ? metrics : traces;
     const message = request.decode(fs.readFileSync(path));
     const plain = request.toObject(message, { longs: String, bytes: String });
     const text = JSON.stringify(plain, (key, value) => (ids.has(key) ? Buffer.from(value, "base64").toString("hex") : value));
