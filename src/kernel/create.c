@@ -62,18 +62,36 @@ static int map_create(union bpf_attr *attributes)
     return syscall_bpf(BPF_MAP_CREATE, attributes, sizeof *attributes);
 }
 
-static int map_create_ring(const char *name, uint32_t size)
+int create_ring(const char *name, uint32_t bytes)
 {
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof attributes);
     attributes.map_type = BPF_MAP_TYPE_RINGBUF;
-    attributes.max_entries = size;
+    attributes.max_entries = bytes;
     map_kernel_name(attributes.map_name, name);
     return map_create(&attributes);
 }
 
-/* Puts a map into every slot, by one call where the kernel can: each call waits for a grace period, about
- * 10 ms, which on a machine with many CPUs would take a second. */
+/* By one call where the kernel can: each call waits for a grace period, about 10 ms, which on a machine with many CPUs
+ * would take a second. */
+int create_fill(int map, const uint32_t *slots, const int *values, uint32_t count)
+{
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.batch.keys = (uintptr_t)slots;
+    attributes.batch.values = (uintptr_t)values;
+    attributes.batch.count = count;
+    attributes.batch.map_fd = (uint32_t)map;
+    int error = syscall_bpf(BPF_MAP_UPDATE_BATCH, &attributes, sizeof attributes);
+    if (error) { /* a kernel without batches for such maps */
+        error = 0;
+        for (uint32_t i = 0; i < count && !error; i++)
+            error = syscall_map_update(map, &slots[i], &values[i], BPF_ANY);
+    }
+    return error;
+}
+
+/* Puts a map into every slot. */
 static int map_fill(const struct kernel_map *made, const int *values)
 {
     uint32_t slots = made->max_entries, *keys = calloc(slots, sizeof *keys);
@@ -81,18 +99,7 @@ static int map_fill(const struct kernel_map *made, const int *values)
         return -ENOMEM;
     for (uint32_t slot = 0; slot < slots; slot++)
         keys[slot] = slot;
-    union bpf_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
-    attributes.batch.keys = (uintptr_t)keys;
-    attributes.batch.values = (uintptr_t)values;
-    attributes.batch.count = slots;
-    attributes.batch.map_fd = (uint32_t)made->fd;
-    int error = syscall_bpf(BPF_MAP_UPDATE_BATCH, &attributes, sizeof attributes);
-    if (error) { /* a kernel without batches for such maps */
-        error = 0;
-        for (uint32_t slot = 0; slot < slots && !error; slot++)
-            error = syscall_map_update(made->fd, &keys[slot], &values[slot], BPF_ANY);
-    }
+    int error = create_fill(made->fd, keys, values, slots);
     free(keys);
     return error;
 }
@@ -159,7 +166,7 @@ static int map_create_rings(struct kernel *kernel, const struct image_map *map, 
     if (!fds)
         return -ENOMEM;
     for (; count < kernel->online_count; count++) {
-        fds[count] = map_create_ring(map->name, map->value_size);
+        fds[count] = create_ring(map->name, growth_first_bytes(kernel, map));
         if (fds[count] < 0) {
             error = fds[count];
             goto failed;
@@ -334,8 +341,11 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
         if (error)
             return error;
         made->ring = kernel->rings.count;
+        uint32_t bytes = growth_first_bytes(kernel, map);
         if (is_events)
-            error = ring_open(&kernel->rings, rings, count, map->value_size);
+            error = ring_open(&kernel->rings, rings, count, bytes);
+        if (is_events && !error && bytes < map->value_size)
+            growth_begin(kernel, made, map->value_size);
         if (!is_events || error)
             for (uint32_t i = 0; i < count; i++)
                 close(rings[i]);
@@ -344,7 +354,7 @@ static int create_one(struct kernel *kernel, const struct image *image, size_t i
     }
     if (map->type == BPF_MAP_TYPE_RINGBUF) {
         uint32_t size = map->max_entries ? map->max_entries : map->value_size;
-        made->fd = map_create_ring(map->name, size);
+        made->fd = create_ring(map->name, size);
         if (made->fd < 0 || !is_events)
             return made->fd < 0 ? made->fd : 0;
         int copy = dup(made->fd);
@@ -379,6 +389,7 @@ int create_maps(struct host *host, const struct image *image, struct diagnostics
                 close(kernel->maps[--kernel->map_count].fd);
             free(kernel->maps);
             kernel->maps = NULL;
+            growth_end(kernel);
             ring_close(&kernel->rings);
             ring_close(&kernel->own_rings);
             if (kernel->control)

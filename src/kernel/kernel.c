@@ -56,6 +56,7 @@ static void kernel_close(struct host *host)
         free(kernel->programs[i].log);
     }
     free(kernel->programs);
+    growth_end(kernel);
     ring_close(&kernel->rings);
     ring_close(&kernel->own_rings);
     watch_close(kernel);

@@ -63,6 +63,10 @@ void kernel_each_missing(struct kernel *kernel, kernel_feature_visitor *visit, v
 /* Takes the features of a --no-feature list away; -EINVAL with a diagnostic if it has an unknown name. */
 int features_without(struct features *features, const char *names, struct diagnostics *diagnostics);
 
+/* The rings of many CPUs begin small and grow where events come (ring_growth.c). Called before the maps are created, they
+ * have their full size at once. */
+void kernel_rings_are_full(struct kernel *kernel);
+
 /* ---- Rights ---- */
 
 /* What this process may do, and what forbids it even to root. */

@@ -19,6 +19,8 @@
 enum {
     RECORD_MAX = 8192, /* a path has 4096 bytes at most */
     CPUS_MAX = 8192,
+    BUDGET = 32 << 20,   /* bytes of all rings; with more CPUs each gets less, */
+    RING_MIN = 32 << 10, /* but no less than this */
 };
 
 struct ring_of_cpu {
@@ -88,6 +90,8 @@ int mappings_open(struct mappings **out, size_t bytes, bool wakes)
         free(mappings);
         return -ENOMEM;
     }
+    while (bytes > RING_MIN && bytes * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) > BUDGET)
+        bytes /= 2;
     mappings->bytes = bytes;
     mappings->epoll = wakes ? epoll_create1(EPOLL_CLOEXEC) : -1;
     int error = 0;

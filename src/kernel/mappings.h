@@ -21,7 +21,7 @@ struct mapping_event {
 typedef void mapping_visitor(void *state, const struct mapping_event *event);
 
 /* -EACCES, -EPERM: not allowed; -ENOSYS and others: this kernel has no such events. */
-/* bytes: how long the ring of each CPU is, a power of two of pages; a record has some 100. wakes: mappings_descriptor() is
+/* bytes: how long the ring of each CPU is, a power of two of pages, where there are few CPUs; a record has some 100. wakes: mappings_descriptor() is
  * wanted. */
 int mappings_open(struct mappings **out, size_t bytes, bool wakes);
 /* A descriptor that becomes readable when anything has come. */

@@ -247,6 +247,8 @@ static int consume(struct rings *rings, bool drain, host_record *record, void *s
         struct ring *ring = &rings->items[i];
         ring->end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
         ring_look(ring, now);
+        ring->is_half_full = ring->can_grow && ring->end - ring->position > ring->size / 2;
+        rings->is_half_full |= ring->is_half_full;
         tree[rings->count + i] = (struct contender){contender_key(ring, settled), i};
     }
     tournament_begin(tree, rings->count);
@@ -265,7 +267,11 @@ static int consume(struct rings *rings, bool drain, host_record *record, void *s
 
 int ring_consume(struct host *host, bool drain, host_record *record, void *state)
 {
-    return consume(&kernel_of(host)->rings, drain, record, state);
+    struct kernel *kernel = kernel_of(host);
+    int answer = consume(&kernel->rings, drain, record, state);
+    if (kernel->rings.is_half_full)
+        growth_look(kernel);
+    return answer;
 }
 
 /* Most events send nothing, and then no clock is read. */

@@ -43,6 +43,7 @@ struct ring {
     uint64_t time;           /* when that record was made, ns of the boot clock */
     uint64_t busy_since; /* since when the record at `position` is reserved and not committed; 0: it is not */
     bool given_up;       /* other rings no longer wait for that record */
+    bool can_grow, is_half_full; /* see ring_growth.c; as it was found to be before it was read last */
 };
 struct contender { /* a ring in the tournament of ring.c */
     uint64_t key;  /* twice the time before which nothing comes from it any more, and 1 if it has no record */
@@ -54,6 +55,7 @@ struct rings {
     struct contender *tree; /* [0] has won; [1] to [count - 1] have lost the match that was played there */
     int epoll;
     uint64_t delivered_time, disorder;
+    bool is_half_full; /* one that can grow is */
 };
 
 struct attachment {
@@ -83,6 +85,8 @@ struct kernel {
     struct image_control *control;
     size_t control_size;
     struct rings rings, own_rings; /* the rings of image.events and of image.events_own */
+    uint64_t ring_budget;          /* bytes that all rings take at first; 0: as ring_growth.c has it */
+    struct growth *growth;         /* NULL: the rings are as large as they may be */
     struct attachment *attachments;
     size_t attachment_count, attachment_room;
     struct tracefs *tracefs; /* NULL until an attachment needs it */
@@ -157,6 +161,18 @@ int ring_consume_own(struct host *host, host_record *record, void *state);
 void ring_close(struct rings *rings);
 /* The index of the ring that programs on this CPU write to. */
 uint32_t ring_of_cpu(const struct kernel *kernel, uint32_t cpu);
+int create_ring(const char *name, uint32_t bytes); /* a descriptor, or -errno */
+/* Puts maps into slots of a map of maps, by one call where the kernel can. */
+int create_fill(int map, const uint32_t *slots, const int *values, uint32_t count);
+
+/* ring_growth.c */
+/* How large rings are at first. */
+uint32_t growth_first_bytes(const struct kernel *kernel, const struct image_map *map);
+/* From now on the rings of this map grow to so many bytes, if there is memory for that. */
+void growth_begin(struct kernel *kernel, const struct kernel_map *map, uint32_t bytes);
+/* Called after records were read, if rings.is_half_full. */
+void growth_look(struct kernel *kernel);
+void growth_end(struct kernel *kernel);
 
 /* watch.c */
 void watch_close(struct kernel *kernel);

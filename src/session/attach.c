@@ -12,6 +12,8 @@ enum { PROGRESS_NS = 300000000 /* nothing is shown of what takes less */ };
 int session_load(struct session *session)
 {
     const struct host_operations *host = session->host->operations;
+    if (session->kernel && session->options.settings.ring_pages)
+        kernel_rings_are_full(session->kernel); /* it was asked for */
     int error = host->create_maps(session->host, &session->image, &session->diagnostics);
     const size_t count = session->image.program_count; /* more may be added */
     for (size_t i = 0; !error && i < count; i++) {

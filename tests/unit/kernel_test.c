@@ -353,6 +353,52 @@ static void test_lost(void **state)
     fixture_close(&f);
 }
 
+/* Where there are many CPUs their rings begin small. One that fills to the half is replaced by a large one, and nothing is
+ * lost meanwhile, nor out of order. */
+static void test_rings_grow(void **state)
+{
+    (void)state;
+    NEED_ROOT();
+    enum { LARGE = 16, HALF = RING / 32 * 3 / 4, MANY = RING / 32 * LARGE * 3 / 4 };
+    struct fixture f;
+    fixture_open_bare(&f, NULL);
+    struct image_map larger[MAPS];
+    memcpy(larger, maps, sizeof larger);
+    larger[MAP_EVENTS].value_size = RING * LARGE;
+    struct image mine = image;
+    mine.maps = larger;
+    mine.map_count -= !f.host->features.task_storage;
+    f.kernel->ring_budget = 1;
+    assert_int_equal(f.host->operations->create_maps(f.host, &mine, &f.diagnostics), 0);
+    load(&f, PROGRAM_EVENT);
+    const struct rings *rings = &f.kernel->rings;
+    const uint32_t before = rings->count;
+    struct events events = {0};
+    for (uint32_t i = 0; i < before; i++)
+        assert_int_equal(rings->items[i].size, RING);
+    run_on(f.kernel->online[0]);
+    uint64_t runs = 0;
+    for (; runs < HALF; runs++)
+        assert_int_equal(f.host->operations->run(f.host, PROGRAM_EVENT), 0);
+    assert_int_equal(f.host->operations->consume(f.host, true, see_event, &events), HALF);
+    assert_int_equal(rings->count, before + 1);
+    assert_int_equal(rings->items[before].size, RING * LARGE);
+    for (int i = 0; i < 10000 && !*rings->items[before].producer; i++, runs++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        assert_int_equal(f.host->operations->run(f.host, PROGRAM_EVENT), 0);
+    }
+    for (uint64_t end = runs + MANY; runs < end; runs++)
+        f.host->operations->run(f.host, PROGRAM_EVENT);
+    run_everywhere();
+    f.host->operations->consume(f.host, true, see_event, &events);
+    assert_int_equal(counted(&f, 1), 0);
+    assert_int_equal(events.count, runs);
+    assert_int_equal(events.disorder, 0);
+    assert_int_equal(f.host->operations->disorder(f.host), 0);
+    assert_int_equal(rings->count, before + 1);
+    fixture_close(&f);
+}
+
 /* One ring for all CPUs, as sleepable programs get where they may not use an array of rings. Its records have no
  * times. */
 static void test_single_ring(void **state)
@@ -475,8 +521,8 @@ int main(void)
         cmocka_unit_test(test_hash),          cmocka_unit_test(test_hash_busy),
         cmocka_unit_test(test_percpu),        cmocka_unit_test(test_array_and_begin),
         cmocka_unit_test(test_map_too_large), cmocka_unit_test(test_rings),
-        cmocka_unit_test(test_lost),          cmocka_unit_test(test_single_ring),
-        cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_lost),          cmocka_unit_test(test_rings_grow),
+        cmocka_unit_test(test_single_ring),   cmocka_unit_test(test_refusal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
