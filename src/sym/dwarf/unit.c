@@ -156,6 +156,17 @@ static void enter(const struct search *search, Dwarf_Die *code, Dwarf_Die *funct
     descend(search, code, around, depth);
 }
 
+/* Whether it is the instance of the wanted name that begins at the address. Of one whose first instructions were moved
+ * elsewhere the ranges do not have the place where it begins. */
+static bool begins_here(const struct search *search, Dwarf_Die *die)
+{
+    Dwarf_Addr entry;
+    const char *own;
+    return search->name && *search->name && dwarf_tag(die) == DW_TAG_inlined_subroutine &&
+           dwarf_entrypc(die, &entry) == 0 && entry == search->address && (own = dwarf_diename(die)) &&
+           !strcmp(own, search->name);
+}
+
 /* Returns whether the address is in a child. */
 static bool descend(const struct search *search, Dwarf_Die *parent, Dwarf_Die *function, unsigned depth)
 {
@@ -166,7 +177,8 @@ static bool descend(const struct search *search, Dwarf_Die *parent, Dwarf_Die *f
         int tag = dwarf_tag(&child);
         if (holds_functions(tag) && descend(search, &child, function, depth + 1))
             return true;
-        if (dwarf_holds_code(tag) && dwarf_haspc(&child, search->address) > 0) {
+        if (dwarf_holds_code(tag) &&
+            (begins_here(search, &child) || dwarf_haspc(&child, search->address) > 0)) {
             enter(search, &child, function, depth + 1);
             return true;
         }
