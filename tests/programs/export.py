@@ -6,8 +6,11 @@
 
 The formats are decoded here by what their documents say; CTF by babeltrace2. BEGIN, END: seconds since 1970 between
 which the program ran; 0 0: the times are not absolute. Prints what it saw; the first difference ends it."""
-import json, math, re, resource, struct, subprocess, sys
+import json, math, os, re, resource, struct, subprocess, sys
 from collections import Counter, defaultdict
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../lib")
+from protobuf import fields  # noqa: E402
 
 
 def need(condition, *what):
@@ -43,37 +46,6 @@ class Recording:
 
 
 # ---- Perfetto ----
-
-def fields(data):
-    """(number, value) of a message: int, bytes, or 8 bytes as bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    while at < len(data):
-        key = varint()
-        kind = key & 7
-        if kind == 0:
-            yield key >> 3, varint()
-        elif kind == 1:
-            yield key >> 3, data[at:at + 8]
-            at += 8
-        elif kind == 2:
-            length = varint()
-            need(at + length <= len(data), "a message is cut")
-            yield key >> 3, data[at:at + length]
-            at += length
-        else:
-            sys.exit("wire type %d" % kind)
-
 
 def annotation(data, names):
     name = value = None

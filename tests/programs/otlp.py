@@ -14,6 +14,8 @@ import threading
 import time
 
 root, build = sys.argv[1:3]
+sys.path.insert(0, root + "/tests/lib")
+from protobuf import BYTES, FIXED64, VARINT, numbers, wired_fields  # noqa: E402
 spoor = os.path.join(build, "spoor")
 failed = False
 
@@ -59,28 +61,11 @@ METRICS = {1: ("resourceMetrics", [{1: ("resource", {1: ("attributes", [ATTRIBUT
 
 
 def decode(data, message):
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    at, found = 0, {}
-    while at < len(data):
-        key = number()
-        name, kind = message[key >> 3]
-        wire = {"bool": 0, "signed": 0, "zigzag": 0, "small": 0, "real": 1, "fixed": 1}.get(kind if isinstance(kind, str) else None, 2)
-        assert key & 7 == wire, f"{name} has the wire type {key & 7}"
-        if wire == 0:
-            value = number()
-        else:
-            length = 8 if wire == 1 else number()
-            assert at + length <= len(data), name + " is cut"
-            value, at = data[at:at + length], at + length
+    found = {}
+    for number, wire, value in wired_fields(data):
+        name, kind = message[number]
+        wanted = {"bool": VARINT, "signed": VARINT, "zigzag": VARINT, "small": VARINT, "real": FIXED64, "fixed": FIXED64}.get(kind if isinstance(kind, str) else None, BYTES)
+        assert wire == wanted, f"{name} has the wire type {wire}"
         if kind == "text":
             value = value.decode()
         elif kind == "id":
@@ -96,11 +81,7 @@ def decode(data, message):
         elif kind == "reals":
             value = list(struct.unpack("<%dd" % (len(value) // 8), value))
         elif kind == "numbers":
-            outer, data, at = (data, at), value, 0
-            value = []
-            while at < len(data):
-                value.append(str(number()))
-            data, at = outer
+            value = [str(one) for one in numbers(value)]
         elif kind == "real":
             value = struct.unpack("<d", value)[0]
         elif kind == "fixed":

@@ -10,9 +10,13 @@ import collections
 import gzip
 import html.parser
 import json
+import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../lib")
+from protobuf import fields  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -108,33 +112,6 @@ def check_html(path, stacks):
         fail(f"the page's policy is {page.policy}")
     begin, end = text.index("<svg"), text.index("</svg>") + len("</svg>")
     check_flame(ElementTree.fromstring(text[begin:end]), stacks)
-
-
-def fields(data):
-    """The fields of a protocol buffer: numbers, or bytes."""
-    at = 0
-
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(data):
-        key = number()
-        if key & 7 == 0:
-            yield key >> 3, number()
-        elif key & 7 == 2:
-            length = number()
-            at += length
-            yield key >> 3, data[at - length:at]
-        else:
-            fail(f"wire type {key & 7}")
 
 
 def grouped(data):
