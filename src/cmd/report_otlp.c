@@ -80,7 +80,10 @@ static int follow(struct sending *sending, struct otlp_spans *spans)
 static int read_once(struct sending *sending)
 {
     struct report *report = sending->report;
-    struct otlp_spans *spans = spans_make(report->recording, !sending->target.sender, take_span, sending);
+    const enum spans_form form = sending->is_choosing     ? SPANS_BARE
+                                 : sending->target.sender ? SPANS_PROTOBUF
+                                                          : SPANS_JSON;
+    struct otlp_spans *spans = spans_make(report->recording, form, take_span, sending);
     if (!spans)
         return -ENOMEM;
     const int got = follow(sending, spans);

@@ -4,8 +4,8 @@
  * first one.
  *
  * A row is made of the events that are exported. Memory grows with the number of objects that live at a time, which is
- * bounded: when there are very many, or they take very much, the row of the one without events for the longest time is written. What comes
- * after that, or after an object's end, is in a row of its own. */
+ * bounded: when there are very many, or they take very much, the row of the one without events for the longest time is
+ * written. What comes after that, or after an object's end, is in a row of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

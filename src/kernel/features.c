@@ -621,36 +621,27 @@ static bool *feature_flag(const struct features *features, size_t index)
     return (bool *)((char *)features + feature_table[index].offset);
 }
 
-/* A list of CPUs: the number after the last '-' or ',' of "0-3,8-11", plus one; 0: it cannot be read. */
-static unsigned feature_cpus(const char *path)
+/* The number after the last '-' or ',' of "0-3,8-11", plus one. */
+static unsigned feature_possible_cpus(void)
 {
     char text[4096];
-    if (whole_read_short(path, text, sizeof text) <= 0)
-        return 0;
-    const char *last = text;
-    for (const char *at = text; *at; at++)
-        if (*at == '-' || *at == ',')
-            last = at + 1;
-    uint64_t number;
-    return number_take(&last, NULL, 10, &number) && number < 1U << 20 ? (unsigned)number + 1 : 0;
-}
-
-static void features_count_cpus(struct features *features)
-{
-    features->cpus = feature_cpus("/sys/devices/system/cpu/possible");
-    if (!features->cpus) {
-        long configured = sysconf(_SC_NPROCESSORS_CONF);
-        features->cpus = configured > 0 ? (unsigned)configured : 1;
+    if (whole_read_short("/sys/devices/system/cpu/possible", text, sizeof text) > 0) {
+        const char *last = text;
+        for (const char *at = text; *at; at++)
+            if (*at == '-' || *at == ',')
+                last = at + 1;
+        uint64_t number;
+        if (number_take(&last, NULL, 10, &number) && number < 1U << 20)
+            return (unsigned)number + 1;
     }
-    features->rings = feature_cpus("/sys/devices/system/cpu/online");
-    if (!features->rings || features->rings > features->cpus)
-        features->rings = features->cpus;
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    return configured > 0 ? (unsigned)configured : 1;
 }
 
 int features_probe(struct features *features, int errors[FEATURES])
 {
     memset(features, 0, sizeof *features);
-    features_count_cpus(features);
+    features->cpus = features->rings = feature_possible_cpus();
     const struct bpf_insn instructions[] = {MOVE_IMMEDIATE(BPF_REG_0, 0), EXIT()};
     int fd = feature_load(&kprobe_program, instructions, 2);
     if (fd < 0)

@@ -117,6 +117,7 @@ static int kernel_online(struct kernel *kernel)
             kernel->online_count++;
         }
     }
+    kernel->host.features.rings = kernel->online[kernel->online_count - 1] + 1;
     return 0;
 }
 

@@ -90,7 +90,8 @@ int mappings_open(struct mappings **out, size_t bytes, bool wakes)
         free(mappings);
         return -ENOMEM;
     }
-    while (bytes > RING_MIN && bytes * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) > BUDGET)
+    const uint64_t online = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    while (bytes > RING_MIN && bytes * online > BUDGET)
         bytes /= 2;
     mappings->bytes = bytes;
     mappings->epoll = wakes ? epoll_create1(EPOLL_CLOEXEC) : -1;

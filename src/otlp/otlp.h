@@ -8,8 +8,8 @@
  *   batch.h       spans become requests of bounded size
  *   metrics.h     maps of a script, as the metrics that src/metrics makes of them
  *   envelope.h    what is around both in a request
- *   receiver.h    where requests go: a file, or an address
- *   http.h        libcurl; answer.h, what the receiver says
+ *   sender.h      requests go to an address, and again when it has no time
+ *   curl.h        libcurl; answer.h, what the receiver says
  *   choice.h      the traces that leave the machine when only the slowest ones do */
 #ifndef SPOOR_OTLP_OTLP_H
 #define SPOOR_OTLP_OTLP_H

@@ -47,7 +47,7 @@ struct ended { /* an object that has ended, whose place others may still name */
 
 struct otlp_spans {
     const struct recording *recording;
-    bool is_json;
+    enum spans_form form;
     span_sink *sink;
     void *state;
     uint64_t realtime;
@@ -98,7 +98,7 @@ static void find_place(const struct otlp_spans *spans, const struct object *obje
 
 static struct encoder encoder_of(const struct otlp_spans *spans, struct text *out)
 {
-    return (struct encoder){.out = out, .is_json = spans->is_json};
+    return (struct encoder){.out = out, .is_json = spans->form == SPANS_JSON};
 }
 
 static bool has_argument(const struct recording_tracepoint *tracepoint, const char *name)
@@ -114,6 +114,8 @@ static void put_arguments(const struct otlp_spans *spans, struct life *life,
                           const struct recording_event *event)
 {
     struct encoder encoder = encoder_of(spans, &life->attributes);
+    if (spans->form == SPANS_BARE)
+        return;
     for (unsigned i = 0; i < event->tracepoint->argument_count; i++)
         if (event->tracepoint == life->first ||
             !has_argument(life->first, event->tracepoint->arguments[i].name))
@@ -123,6 +125,8 @@ static void put_arguments(const struct otlp_spans *spans, struct life *life,
 static void put_first(struct otlp_spans *spans, struct life *life, const struct recording_event *event)
 {
     struct encoder encoder = encoder_of(spans, &life->attributes);
+    if (spans->form == SPANS_BARE)
+        return;
     attribute_pointer(&encoder, SPAN_ATTRIBUTES, "spoor.object", event->object);
     text_clear(&spans->label);
     export_owner_label(&spans->label, spans->recording, event);
@@ -138,6 +142,8 @@ static void put_first(struct otlp_spans *spans, struct life *life, const struct 
 static void put_event(struct otlp_spans *spans, struct life *life, const struct recording_event *event,
                       uint64_t time)
 {
+    if (spans->form == SPANS_BARE)
+        return;
     if (life->event_count >= SPANS_EVENTS_MAX || spans->bytes >= SPANS_BYTES_MAX) {
         life->dropped_events++;
         spans->counts.dropped++;
@@ -164,6 +170,8 @@ static void put_event(struct otlp_spans *spans, struct life *life, const struct 
 static void put_link(struct otlp_spans *spans, struct life *life, const uint8_t *trace, uint64_t span,
                      const char *tracepoint)
 {
+    if (spans->form == SPANS_BARE)
+        return;
     if (life->link_count >= SPANS_LINKS_MAX) {
         life->dropped_links++;
         return;
@@ -409,13 +417,14 @@ struct spans_counts spans_counts(const struct otlp_spans *spans)
     return spans->counts;
 }
 
-struct otlp_spans *spans_make(const struct recording *recording, bool is_json, span_sink *sink, void *state)
+struct otlp_spans *spans_make(const struct recording *recording, enum spans_form form, span_sink *sink,
+                              void *state)
 {
     const struct recording_model *model = recording_model(recording);
     struct otlp_spans *spans = calloc(1, sizeof *spans);
     if (!spans)
         return NULL;
-    *spans = (struct otlp_spans){.recording = recording, .is_json = is_json, .sink = sink, .state = state};
+    *spans = (struct otlp_spans){.recording = recording, .form = form, .sink = sink, .state = state};
     spans->realtime = recording_realtime(recording);
     spans->identity = identify(recording);
     for (size_t i = 0; i < model->object_count; i++)

@@ -26,8 +26,12 @@ struct otlp_spans;
 /* Is given each span when it has ended. Returns 0 or -errno. */
 typedef int span_sink(void *state, const struct otlp_span *span);
 
+/* SPANS_BARE: without attributes, events and links, for who only looks at their times, traces and errors. */
+enum spans_form { SPANS_PROTOBUF, SPANS_JSON, SPANS_BARE };
+
 /* Makes the spans of a recording, whose time must be known (recording_realtime()). NULL: memory ran out. */
-struct otlp_spans *spans_make(const struct recording *recording, bool is_json, span_sink *sink, void *state);
+struct otlp_spans *spans_make(const struct recording *recording, enum spans_form form, span_sink *sink,
+                              void *state);
 void spans_free(struct otlp_spans *spans);
 /* Follows one event. is_shown: it becomes an event of its span; a span without any is not handed out. Returns 0 or
  * -errno, of the sink too. */

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "../targets/many.h"
 #include "sym/dwarf/private.h"
 
 #define ONE(n)                                                                                               \
@@ -22,16 +23,6 @@
         __asm__ volatile("" ::: "memory");                                                                   \
         return first + 1##n + *second;                                                                       \
     }
-#define TEN(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
-#define HUNDRED(X, n)                                                                                        \
-    TEN(X, n##0)                                                                                             \
-    TEN(X, n##1)                                                                                             \
-    TEN(X, n##2) TEN(X, n##3) TEN(X, n##4) TEN(X, n##5) TEN(X, n##6) TEN(X, n##7) TEN(X, n##8) TEN(X, n##9)
-#define THOUSAND(X)                                                                                          \
-    HUNDRED(X, 0)                                                                                            \
-    HUNDRED(X, 1)                                                                                            \
-    HUNDRED(X, 2)                                                                                            \
-    HUNDRED(X, 3) HUNDRED(X, 4) HUNDRED(X, 5) HUNDRED(X, 6) HUNDRED(X, 7) HUNDRED(X, 8) HUNDRED(X, 9)
 THOUSAND(ONE)
 
 static inline __attribute__((always_inline)) int inlined_once(int value)

@@ -112,6 +112,8 @@ static bool find_code(struct dwarf_reader *file, Dwarf_Die *die, uint64_t addres
     struct dwarf_unit *unit = unit_of(file, die);
     if (!unit)
         return false;
+    if (!unit->has_codes)
+        unit->code_count = 0; /* what a walk left that did not end */
     if (!unit->has_codes && add_codes(file, unit, die, 0)) {
         if (unit->code_count)
             qsort(unit->codes, unit->code_count, sizeof *unit->codes, compare_codes);
@@ -244,6 +246,8 @@ int dwarf_unit_instances(struct dwarf_reader *file, Dwarf_Die *die, const Dwarf_
     struct dwarf_unit *unit = unit_of(file, die);
     if (!unit)
         return 0;
+    if (!unit->has_instances)
+        unit->instance_count = 0;
     if (!unit->has_instances && add_instances(file, unit, die, 0)) {
         if (unit->instance_count)
             qsort(unit->instances, unit->instance_count, sizeof *unit->instances, compare_instances);
@@ -294,6 +298,9 @@ void dwarf_symbols_at(struct dwarf_reader *file, uint64_t address, bool *any, bo
     *any = *plain = false;
     if (!file->symbols_read) {
         size_t room = 0;
+        free(file->symbols);
+        file->symbols = NULL;
+        file->symbol_count = 0;
         if (!add_symbols(file, &room, file->program) || !add_symbols(file, &room, file->debug))
             return;
         if (file->symbol_count)
