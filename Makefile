@@ -8,7 +8,7 @@
 #                    (HOSTILE=1: instead, everything fails once: tests/hostile/run)
 #   make quick       what one runs between edits: unit tests, checks of the source, the cases that the changed files touch
 #   make check-deep  what takes a night: sanitizers, each failure, fuzzing, random scripts, all cases in other kernels (PARTS=…)
-#   make static      build/spoor-static: one file that needs no other
+#   make static      build/spoor-static: one file that needs no other; FOR=aarch64: build/aarch64/spoor-static
 #   make deb         Debian packages in build/packages; make rpm: for Fedora and its kin
 #   make check-packages  installs and uses them in a fresh Debian, and the static program in others (DEBIANS=…)
 #   make bench       measures beside the peers                 (Debian's bpftrace)
@@ -102,8 +102,8 @@ $(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
 # One file that needs no other, for machines on which nothing can be installed; stripped. The linker warns of functions of
 # the C library that src/cmd/static.c stands in for, so what it says is shown when it fails.
 static:
-	@tools/setup build static
-	@$(MAKE) --no-print-directory $(BUILD)/spoor-static
+	@tools/setup build static $(if $(FOR),cross)
+	@$(if $(FOR),tools/cross $(BUILD) $(FOR) static,$(MAKE) --no-print-directory $(BUILD)/spoor-static)
 $(BUILD)/spoor-static: $(MAIN) $(BUILD)/obj/cmd/static.o $(BUILD)/libtracer.a
 	@echo '  LD   $@'
 	@$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -s -o $@ $^ $(LDLIBS) $(LDLIBS_STATIC) 2>$@.log || { cat $@.log; exit 1; }
@@ -247,14 +247,14 @@ $(BUILD)/hostile/spoor: tests/hostile/fail.c $(MAIN) $(BUILD)/libtracer.a
 	@echo '  LD   $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $(HOSTILE_NAMES:%=-Wl,--wrap=%) -o $@ $^ $(LDLIBS)
 
-# What a guest of another architecture needs: see tests/kernels/cross.sh.
+# What a guest of another architecture needs: see tools/cross.
 guest: $(BUILD)/spoor $(TARGETS) $(LIBRARIES) $(BUILD)/unit/kernel_test $(BUILD)/unit/attach_test
 
 tests: all $(BUILD)/hostile/spoor $(UNITS) $(TARGETS) $(LIBRARIES) $(EXAMPLES)
 
 # ONLY=word and SUITES="bookworm trixie:core" choose: see tests/kernels/run. What the running kernel cannot do is tested here.
 check-kernels:
-	@tools/setup build check kernels $(if $(findstring arm64,$(SUITES)),matrix)
+	@tools/setup build check kernels $(if $(findstring arm64,$(SUITES)),matrix cross)
 	@$(MAKE) --no-print-directory tests
 	@ONLY=$(ONLY) tests/kernels/run $(BUILD) $(SUITES)
 
@@ -319,7 +319,7 @@ lint: setup
 	@tests/run $(BUILD) source/
 
 setup:
-	@tools/setup build static check
+	@tools/setup build static check cross
 
 clean:
 	rm -rf build build-san
@@ -343,6 +343,7 @@ deb rpm:
 	@packaging/$@ $(BUILD)
 
 check-packages: deb static
+	@$(MAKE) --no-print-directory static FOR=aarch64
 	@packaging/check $(BUILD) $(DEBIANS)
 
 -include $(LINTED:.ok=.d) $(OBJECTS:.o=.d) $(UPPER_OBJECTS:.o=.d) $(LIBRARY:.o=.d) $(MAIN:.o=.d) $(addsuffix .d,$(UNITS))

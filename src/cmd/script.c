@@ -355,6 +355,8 @@ static void add_file(struct options *options, struct text *tool)
     bool is_file = !strcmp(options->file, "-") || foreign_status(options->file, &status) != -ENOENT;
     if (is_file || !tool_find(options->file, script, tool))
         *script = (struct script_option){.file = options->file};
+    else
+        options->session.parameters.tool = options->file;
 }
 
 static int cannot_read(const char *file, int error)

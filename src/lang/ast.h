@@ -338,7 +338,8 @@ struct script {
     struct macro *macros;
     struct subprogram *subprograms;
     struct map_declaration *declarations;
-    unsigned form_count; /* how many forms there are: settings, imports, macros, functions, declarations */
+    bool takes_parameters; /* some place has a positional parameter, or $# */
+    unsigned form_count;   /* how many forms there are: settings, imports, macros, functions, declarations */
 };
 
 bool node_is_expression(const struct node *node);

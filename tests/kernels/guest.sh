@@ -50,44 +50,8 @@ guest_choose() {
 
 # ---- fetching ----
 
-# shellcheck source=tests/lib/mirror.sh
-. "$root/tests/lib/mirror.sh"
-
-# apt with a state of its own: the suite's lists only, and nothing of the machine's is touched.
-private_apt() {
-    local place=$1 command=$2
-    shift 2
-    "$command" -q \
-        -o Dir::State="$place/state" -o Dir::State::status="$place/state/status" -o Dir::Cache="$place/cache" \
-        -o Dir::Etc::SourceList="$place/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-        -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
-        -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o APT::Sandbox::User= \
-        -o Acquire::Languages=none -o Acquire::PDiffs=false -o Acquire::Check-Valid-Until=false "$@"
-}
-
-# apt_begin PLACE: lists of the chosen guest's suite and architecture, in PLACE.
-apt_begin() {
-    local address keys=
-    address=$(mirror)
-    [ -n "$address" ] || fail "this machine's apt knows no Debian mirror: set DEBIAN_MIRROR to the address of one"
-    [ ! -e /usr/share/keyrings/debian-archive-keyring.gpg ] || keys=" signed-by=/usr/share/keyrings/debian-archive-keyring.gpg"
-    mkdir -p "$1"/state/lists/partial "$1"/cache/archives/partial
-    : >"$1/state/status"
-    echo "deb [arch=$architecture$keys] $address $suite main" >"$1/sources.list"
-    private_apt "$1" apt-get update
-}
-apt_end() { rm -rf "$1"/{state,cache}; }
-
-# packages_unpack PLACE DIRECTORY PACKAGE...: downloads and unpacks them; nothing is installed.
-packages_unpack() {
-    local place=$1 directory=$2 file
-    shift 2
-    mkdir -p "$directory" "$place/packages"
-    (cd "$place/packages" && private_apt "$place" apt-get download "$@" && for file in *.deb; do dpkg-deb -x "$file" "$directory" || exit 1; done)
-    local status=$?
-    rm -rf "$place/packages"
-    return $status
-}
+# shellcheck source=tools/debian.sh
+. "$root/tools/debian.sh"
 
 # kernel_fetch: leaves the chosen guest's vmlinuz, release and modules/ in its place. From 7.2 on the package of the image
 # only depends on those of the kernel and of its modules, and the kernel lies with these.

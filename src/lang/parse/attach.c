@@ -35,6 +35,7 @@ static void attach_parameter(struct parser *parser, struct text *text)
     const uint32_t begin = parser->lexer.position++;
     const uint64_t number = lexer_decimal(&parser->lexer);
     const struct parameters *parameters = parser->parameters;
+    parser->takes_parameters = true;
     struct span span = {parser->source, begin, parser->lexer.position};
     if (!number) {
         parser_report(parser, DIAGNOSTIC_ERROR, span, "There is no such parameter: '$0'");

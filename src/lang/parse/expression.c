@@ -216,7 +216,9 @@ static struct node *parse_primary(struct parser *parser)
     struct node *node;
     switch (token.kind) {
     case TOKEN_INTEGER: return parse_constant(parser, NODE_INTEGER, token.value);
-    case TOKEN_PARAMETER: return parse_constant(parser, NODE_PARAMETER, token.value);
+    case TOKEN_PARAMETER:
+        parser->takes_parameters = true;
+        return parse_constant(parser, NODE_PARAMETER, token.value);
     case TOKEN_TRUE: return parse_constant(parser, NODE_BOOL, 1);
     case TOKEN_FALSE: return parse_constant(parser, NODE_BOOL, 0);
     case TOKEN_NAME: return parse_name(parser);

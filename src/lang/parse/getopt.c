@@ -162,6 +162,22 @@ static void refuse_unknown(struct options *options)
     text_free(&unknown);
 }
 
+/* Of a tool that is run by its name, a parameter that it does not look at is a mistake: what was meant would be
+ * missing without a word. */
+static void refuse_unused(struct diagnostics *diagnostics, const struct script *script,
+                          const struct parameters *parameters)
+{
+    if (!parameters || !parameters->tool || !parameters->count || script->takes_parameters)
+        return;
+    const char *first = parameters->values[0];
+    diagnose_error(diagnostics, (struct span){0}, "%s takes no parameters, but '%s' is given",
+                   parameters->tool, first);
+    if (*first && strspn(first, "0123456789") == strlen(first))
+        diagnose_hint(diagnostics, "--duration %ss ends it after so many seconds", first);
+    else
+        diagnose_hint(diagnostics, "spoor help %s lists what it takes", parameters->tool);
+}
+
 void script_take_options(struct arena *arena, struct diagnostics *diagnostics, struct script *script,
                          const struct parameters *parameters)
 {
@@ -173,6 +189,7 @@ void script_take_options(struct arena *arena, struct diagnostics *diagnostics, s
     for (struct subprogram *subprogram = script->subprograms; subprogram; subprogram = subprogram->next)
         node_walk(subprogram->body, replace, &options);
     refuse_unknown(&options);
+    refuse_unused(diagnostics, script, parameters);
     table_free(&options.seen);
     text_free(&options.names);
     text_free(&options.lines);

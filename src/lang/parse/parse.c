@@ -469,6 +469,7 @@ void script_parse_more(struct arena *arena, struct diagnostics *diagnostics, str
         last = &block->next;
         script->block_count++;
     }
+    script->takes_parameters |= parser.takes_parameters;
     if (script->definitions)
         c_finish(script->definitions, source);
 }

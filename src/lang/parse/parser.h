@@ -21,9 +21,10 @@ struct parser {
     struct token failed;                 /* the current token when `token` became TOKEN_FAILED */
     struct span previous;                /* span of the token that was accepted last */
     unsigned nesting, chain;             /* compared with TREE_NESTING and TREE_CHAIN */
-    unsigned reports; /* number of errors and warnings that this parser reported, which is bounded */
-    bool gave_up;     /* there were too many errors: the rest of the script is not read */
-    bool hint_wanted; /* the last report was not dropped, and may get a hint */
+    unsigned reports;      /* number of errors and warnings that this parser reported, which is bounded */
+    bool gave_up;          /* there were too many errors: the rest of the script is not read */
+    bool hint_wanted;      /* the last report was not dropped, and may get a hint */
+    bool takes_parameters; /* there was a positional parameter, or $# */
 
     /* How far the search for a colon behind a slash of an attach point got, and whether it found one. They are kept
      * so that a text full of slashes is not searched from each of them. */
