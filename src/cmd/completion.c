@@ -28,6 +28,8 @@ static const char bash[] =
     "    kept=${word%\"${word##*[=:]}\"}\n"
     "    [[ $COMP_WORDBREAKS == *:* && $COMP_WORDBREAKS == *=* ]] || kept=\n"
     "    [[ $word != [\\'\\\"]* ]] || kept=${word:0:1}\n"
+    "    local ends=$'][(){} \\t\\n,;!=<>&|+\\'\"'\n"
+    "    rest=${word##*[$ends]}\n"
     "    COMPREPLY=()\n"
     "    while IFS= read -r candidate; do\n"
     "        case $candidate in\n"
@@ -52,6 +54,10 @@ static const char bash[] =
     "    done < <(spoor completion candidates -- \"${words[@]:1}\" 2>/dev/null)\n"
     "    # Within quotes a single one would end them.\n"
     "    [[ $word != [\\'\\\"]* ]] || ((${#COMPREPLY[@]} != 1)) || COMPREPLY+=(\"$COMPREPLY \")\n"
+    "    # A list that is only shown has the last words, and not the program before them each time.\n"
+    "    [[ $COMP_TYPE != 63 || $word != [\\'\\\"]* ]] || COMPREPLY=(\"${COMPREPLY[@]#\"${word:1:${#word} - "
+    "1 - "
+    "${#rest}}\"}\")\n"
     "}\n"
     "complete -F _spoor spoor\n";
 

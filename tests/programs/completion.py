@@ -2,7 +2,7 @@
 """Types into shells and presses TAB: completion.py ROOT, with spoor in the PATH, in a directory with "a file.bt", "a folder" and
 recording.spoor. Prints "ok …", "not ok …" and "skip …". What a line has become the shell itself writes to a file, at Ctrl-G.
 """
-import os, pty, select, shutil, signal, subprocess, sys, time
+import os, pty, re, select, shutil, signal, subprocess, sys, time
 
 failed = False
 LIMIT = 0.050
@@ -61,6 +61,19 @@ def check(shell, name, keys, *wanted, without=()):
         return say(False, name, str(error))
     missing, more = [text for text in wanted if text not in line], [text for text in without if text in line]
     say(not missing and not more, name, "became '%s': lacks %s, has %s" % (line, missing, more))
+
+
+def check_list(shell, name, keys, wanted, without):
+    """What TAB lists when it is pressed twice."""
+    shell.seen = b""
+    shell.type(keys + "\t\t")
+    end = time.monotonic() + 20
+    while not re.search(wanted, shell.seen.decode()) and time.monotonic() < end:
+        if select.select([shell.master], [], [], 0.05)[0]:
+            shell.seen += os.read(shell.master, 65536)
+    shell.type("\x15")
+    listed = shell.seen.decode()
+    say(re.search(wanted, listed) and without not in listed, name, "listed %r" % listed)
 
 
 def processor_time(pid):
@@ -139,6 +152,7 @@ if is_root:
     check(bash, "bash: a tracepoint of list", "spoor list sched:sched_wakeup_n\t", "spoor list sched:sched_wakeup_new ")
     check(bash, "bash: a tracepoint in a program", "spoor -e 'tracepoint:sched:sched_wakeup_n\t", "spoor -e 'tracepoint:sched:sched_wakeup_new", without=("new'",))
     check(bash, "bash: a field", "spoor -e 'tracepoint:sched:sched_wakeup /args.pri\t", "sched_wakeup /args.prio", without=("prio'",))
+    check_list(bash, "bash: the list of fields does not repeat the program", "spoor -e 'tracepoint:sched:sched_wakeup { @[args.", r"args\.comm +args\.pid", "@[args.comm")
     check(bash, "bash: a field in a block", "spoor -e 'begin { } tracepoint:sched:sched_wakeup { @[args->target_\t", "{ @[args->target_cpu")
 else:
     print("skip tracepoints: needs root")
