@@ -18,8 +18,8 @@ enum {
 };
 
 struct item {
-    struct item *newer, *older;
     uint64_t time;
+    uint64_t number; /* of the line: of lines of one time the first comes first */
     bool has_time;
     size_t length; /* of the line, which follows this struct, and behind it the text that was printed */
     size_t text_length;
@@ -33,8 +33,9 @@ struct json_lines {
     char part[PART]; /* what was read from the file */
     size_t part_length, part_at;
     bool is_over;
-    struct text line, said;       /* buffers for one line */
-    struct item *newest, *oldest; /* the window: lines that wait to be put in order */
+    struct text line, said; /* buffers for one line */
+    struct item
+        *window[WINDOW_LINES]; /* lines that wait to be put in order: a heap, the first one is the oldest */
     struct item *handed_out;
     size_t count, bytes;
     uint64_t time, reached; /* time of the last line that was read, and of the newest that was handed out */
@@ -117,18 +118,35 @@ static bool is_printed(const struct json_value *kind)
     return false;
 }
 
-/* Puts a line into the window, behind those that are not newer. */
+static bool is_before(const struct item *x, const struct item *y)
+{
+    return x->time != y->time ? x->time < y->time : x->number < y->number;
+}
+
 static void join_window(struct json_lines *lines, struct item *item)
 {
-    struct item *older = lines->newest;
-    while (older && older->time > item->time)
-        older = older->older;
-    item->older = older;
-    item->newer = older ? older->newer : lines->oldest;
-    *(older ? &older->newer : &lines->oldest) = item;
-    *(item->newer ? &item->newer->older : &lines->newest) = item;
-    lines->count++;
+    size_t place = lines->count++;
+    for (; place && is_before(item, lines->window[(place - 1) / 2]); place = (place - 1) / 2)
+        lines->window[place] = lines->window[(place - 1) / 2];
+    lines->window[place] = item;
     lines->bytes += item->length;
+}
+
+/* Takes the oldest line out of the window, which is not empty. */
+static struct item *leave_window(struct json_lines *lines)
+{
+    struct item *oldest = lines->window[0], *last = lines->window[--lines->count];
+    size_t place = 0;
+    for (size_t below = 1; below < lines->count; below = 2 * place + 1) {
+        below += below + 1 < lines->count && is_before(lines->window[below + 1], lines->window[below]);
+        if (!is_before(lines->window[below], last))
+            break;
+        lines->window[place] = lines->window[below];
+        place = below;
+    }
+    lines->window[place] = last;
+    lines->bytes -= oldest->length;
+    return oldest;
 }
 
 static int add_line(struct json_lines *lines)
@@ -152,6 +170,7 @@ static int add_line(struct json_lines *lines)
     }
     *item = (struct item){
         .time = has_time ? time : lines->time,
+        .number = lines->counts.lines,
         .has_time = has_time,
         .length = line->length,
         .text_length = lines->said.length,
@@ -177,13 +196,9 @@ int json_lines_next(struct json_lines *lines, uint64_t before, struct json_line 
             return error;
         lines->is_over = got == 0;
     }
-    struct item *item = lines->oldest;
-    if (!item || (item->time >= before && before != UINT64_MAX))
+    if (!lines->count || (lines->window[0]->time >= before && before != UINT64_MAX))
         return 0;
-    lines->oldest = item->newer;
-    *(item->newer ? &item->newer->older : &lines->newest) = NULL;
-    lines->count--;
-    lines->bytes -= item->length;
+    struct item *item = leave_window(lines);
     lines->handed_out = item;
     lines->counts.late += item->time < lines->reached;
     lines->reached = item->time > lines->reached ? item->time : lines->reached;
@@ -207,10 +222,8 @@ void json_lines_close(struct json_lines *lines)
 {
     if (!lines)
         return;
-    for (struct item *item = lines->oldest, *newer; item; item = newer) {
-        newer = item->newer;
-        free(item);
-    }
+    for (size_t i = 0; i < lines->count; i++)
+        free(lines->window[i]);
     free(lines->handed_out);
     text_free(&lines->line);
     text_free(&lines->said);

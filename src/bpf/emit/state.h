@@ -34,6 +34,7 @@ struct emitted { /* a function */
     size_t start;
     uint32_t stack; /* stack bytes of its own frame */
     uint32_t chain; /* with what it calls */
+    uint32_t depth; /* how many frames these are */
     unsigned state; /* state of the search for chains: 0 new, 1 open, 2 done */
 };
 
