@@ -25,6 +25,7 @@ static const volatile unsigned char off;
 /* ---- modules come and go ---- */
 
 static void append_late(void);
+static unsigned tracepoint_id(const struct registry *registry, const char *name);
 static int by_place(const void *a, const void *b);
 
 void spoor_module_register_v1(struct spoor_entry *first, struct spoor_entry *end)
@@ -51,6 +52,15 @@ void spoor_module_register_v1(struct spoor_entry *first, struct spoor_entry *end
     recorder_unlock();
 }
 
+static void forget_tracepoint(struct registry *registry, const struct spoor_definition *definition)
+{
+    const unsigned id = tracepoint_id(registry, definition->name);
+    if (id != 0 && registry->tracepoints[id - 1].definition == definition) {
+        registry->tracepoints[id - 1].descriptor = NULL;
+        registry->tracepoints[id - 1].definition = NULL;
+    }
+}
+
 void spoor_module_unregister_v1(struct spoor_entry *first)
 {
     recorder_lock();
@@ -62,12 +72,8 @@ void spoor_module_unregister_v1(struct spoor_entry *first)
         *at = module->next;
         struct registry *registry = recorder.registry;
         for (struct spoor_entry *entry = module->first; registry != NULL && entry < module->end; entry++)
-            for (unsigned i = 0; i < registry->tracepoint_count; i++)
-                if (registry->tracepoints[i].definition == entry->detail &&
-                    entry->kind == SPOOR_ENTRY_TRACEPOINT_) {
-                    registry->tracepoints[i].descriptor = NULL;
-                    registry->tracepoints[i].definition = NULL;
-                }
+            if (entry->kind == SPOOR_ENTRY_TRACEPOINT_)
+                forget_tracepoint(registry, entry->detail);
         for (unsigned i = 0; registry != NULL && i < registry->enumeration_count; i++)
             if (registry->enumerations[i].module == module)
                 /* Other enumerators may be loaded at this address later. */
@@ -112,12 +118,19 @@ static int copy(char **to, const char *text)
     return *to != NULL ? 0 : recorder_fail(-ENOMEM, "no memory for the table of tracepoints");
 }
 
+static uint32_t hash_name(const char *name)
+{
+    return index_hash(INDEX_HASH_FIRST, name, strlen(name));
+}
+
 static unsigned group_id(const struct registry *registry, const char *name)
 {
-    for (unsigned i = 0; i < registry->group_count; i++)
-        if (strcmp(registry->groups[i].name, name) == 0)
-            return i + 1;
-    return 0;
+    const uint32_t hash = hash_name(name);
+    unsigned step = 0, id;
+    do
+        id = index_next(&registry->groups_by_name, hash, &step);
+    while (id != 0 && strcmp(registry->groups[id - 1].name, name) != 0);
+    return id;
 }
 
 static unsigned letter_id(const struct registry_letter *letters, unsigned count, const char *name)
@@ -130,10 +143,12 @@ static unsigned letter_id(const struct registry_letter *letters, unsigned count,
 
 static unsigned tracepoint_id(const struct registry *registry, const char *name)
 {
-    for (unsigned i = 0; i < registry->tracepoint_count; i++)
-        if (strcmp(registry->tracepoints[i].name, name) == 0)
-            return i + 1;
-    return 0;
+    const uint32_t hash = hash_name(name);
+    unsigned step = 0, id;
+    do
+        id = index_next(&registry->tracepoints_by_name, hash, &step);
+    while (id != 0 && strcmp(registry->tracepoints[id - 1].name, name) != 0);
+    return id;
 }
 
 unsigned registry_owner_type(const struct registry *registry, const char *name)
@@ -141,12 +156,19 @@ unsigned registry_owner_type(const struct registry *registry, const char *name)
     return letter_id(registry->owners, registry->owner_count, name);
 }
 
+static uint32_t hash_address(const void *address)
+{
+    return index_hash(INDEX_HASH_FIRST, &address, sizeof address);
+}
+
 unsigned registry_enumeration(const struct registry *registry, const struct spoor_enumerator *values)
 {
-    for (unsigned i = 0; i < registry->enumeration_count; i++)
-        if (registry->enumerations[i].values == values)
-            return i + 1;
-    return 0;
+    const uint32_t hash = hash_address(values);
+    unsigned step = 0, id;
+    do
+        id = index_next(&registry->enumerations_by_address, hash, &step);
+    while (id != 0 && registry->enumerations[id - 1].values != values);
+    return id;
 }
 
 static int collect_group(struct registry *registry, const struct spoor_group *group)
@@ -164,7 +186,7 @@ static int collect_group(struct registry *registry, const struct spoor_group *gr
         copy(&added->file, group->file) != 0)
         return -ENOMEM;
     added->line = group->line;
-    return 0;
+    return index_add(&registry->groups_by_name, hash_name(added->name), registry->group_count);
 }
 
 static int collect_letter(struct registry_letter **letters, unsigned *count, const char *what,
@@ -230,6 +252,10 @@ static int collect_tracepoint(struct registry *registry, struct module *module,
         tracepoint->group = group;
         tracepoint->object = letter_id(registry->objects, registry->object_count, definition->object->name);
         tracepoint->index = registry->groups[group - 1].tracepoints++;
+        const int error = index_add(&registry->tracepoints_by_name, hash_name(tracepoint->name),
+                                    registry->tracepoint_count);
+        if (error != 0)
+            return error;
     } /* else its module was unloaded, and has been loaded again */
     tracepoint->descriptor = descriptor;
     tracepoint->definition = definition;
@@ -243,6 +269,10 @@ static int collect_tracepoint(struct registry *registry, struct module *module,
             return -ENOMEM;
         enumeration->values = values;
         enumeration->module = module;
+        const int error =
+            index_add(&registry->enumerations_by_address, hash_address(values), registry->enumeration_count);
+        if (error != 0)
+            return error;
     }
     return 0;
 }
@@ -265,8 +295,10 @@ static int collect_relation(struct registry *registry, const struct spoor_relati
                              "with different headers",
                              relation->file, relation->line, definition->name, definition->file,
                              definition->line, relation->argument);
-    for (unsigned i = 0; i < registry->relation_count; i++) {
-        const struct registry_relation *there = &registry->relations[i];
+    const unsigned ids[] = {tracepoint, argument, object};
+    const uint32_t hash = index_hash(INDEX_HASH_FIRST, ids, sizeof ids);
+    for (unsigned step = 0, id; (id = index_next(&registry->relations_by_ids, hash, &step)) != 0;) {
+        const struct registry_relation *there = &registry->relations[id - 1];
         if (there->tracepoint == tracepoint && there->argument == argument && there->object == object)
             return 0;
     }
@@ -278,7 +310,7 @@ static int collect_relation(struct registry *registry, const struct spoor_relati
     added->object = object;
     added->file = relation->file;
     added->line = relation->line;
-    return 0;
+    return index_add(&registry->relations_by_ids, hash, registry->relation_count);
 }
 
 struct place {
@@ -405,6 +437,10 @@ void registry_free(struct registry *registry)
     free(registry->tracepoints);
     free(registry->enumerations);
     free(registry->relations);
+    free(registry->groups_by_name.slots);
+    free(registry->tracepoints_by_name.slots);
+    free(registry->enumerations_by_address.slots);
+    free(registry->relations_by_ids.slots);
     free(registry);
 }
 

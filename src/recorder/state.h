@@ -116,6 +116,26 @@ int inherit_prepare(void);
  * `forked` is set. Returns 0 or -errno. */
 int inherit_open(void);
 
+/* ---- index.c: ids of the registry's items, by a hash ---- */
+struct registry_slot {
+    uint32_t hash;
+    unsigned id; /* 0: the slot is free */
+};
+
+struct registry_index { /* zeros: it is empty */
+    struct registry_slot *slots;
+    unsigned room, count;
+};
+
+enum { INDEX_HASH_FIRST = 0x7fffffff }; /* the hash of nothing */
+
+/* Returns the hash of what has this hash, and then these bytes. */
+uint32_t index_hash(uint32_t hash, const void *bytes, size_t length);
+int index_add(struct registry_index *index, uint32_t hash,
+              unsigned id); /* returns 0, or -ENOMEM after recorder_fail() */
+/* Returns the next id with this hash, which another item may have, too; 0: there are no more. *step is 0 at first. */
+unsigned index_next(const struct registry_index *index, uint32_t hash, unsigned *step);
+
 /* ---- registry.c: what modules declare ---- */
 struct registry_group {
     char *name, *text, *file;
@@ -156,6 +176,7 @@ struct registry {
     struct registry_enumeration *enumerations;
     struct registry_relation *relations;
     unsigned group_count, object_count, owner_count, tracepoint_count, enumeration_count, relation_count;
+    struct registry_index groups_by_name, tracepoints_by_name, enumerations_by_address, relations_by_ids;
 };
 
 /* Makes a registry of what all modules declare. Returns 0, or -errno after recorder_fail(). */
