@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "otlp/sender.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/terminal.h"
 #include "otlp/answer.h"
 #include "otlp/curl.h"
+#include "otlp/header.h"
 
 enum { SLOTS = 4, ANSWER_MAX = 64 << 10, FASTEST = 1, WAIT_MS = 100 };
 enum { REQUEST_MAX_MS = 10000, CONNECT_MAX_MS = 5000, DELAY_MIN_MS = 250, DELAY_MAX_MS = 15000 };
@@ -70,36 +70,14 @@ static int make_url(struct sender *sender, const char *url, struct text *why)
     return sender->url.failed ? -ENOMEM : 0;
 }
 
-static bool is_token(const char *name, size_t length)
+static int append_header(void *context, const char *line)
 {
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)name[i]) && !strchr("!#$%&'*+-.^_`|~", name[i]))
-            return false;
-    return length > 0;
-}
-
-static int append_header(struct sender *sender, const char *line)
-{
+    struct sender *sender = context;
     struct curl_list *longer = curl.append(sender->headers, line);
     if (!longer)
         return -ENOMEM;
     sender->headers = longer;
     return 0;
-}
-
-static int add_header(struct sender *sender, const char *header, struct text *why)
-{
-    const char *equals = strchr(header, '=');
-    struct text line = {0};
-    if (!equals || !is_token(header, (size_t)(equals - header)) || strpbrk(equals, "\r\n")) {
-        terminal_print(why, "'%s' is no header: NAME=VALUE, in one line", header);
-        return -EINVAL;
-    }
-    const char *value = equals + 1;
-    text_printf(&line, *value ? "%.*s: %s" : "%.*s;%s", (int)(equals - header), header, value);
-    const int error = line.failed ? -ENOMEM : append_header(sender, line.bytes);
-    text_free(&line);
-    return error;
 }
 
 static int add_headers(struct sender *sender, struct text *why)
@@ -110,8 +88,11 @@ static int add_headers(struct sender *sender, struct text *why)
     int error = 0;
     for (size_t i = 0; !error && i < sizeof ours / sizeof *ours; i++)
         error = append_header(sender, ours[i]);
-    for (const char *const *header = sender->options.headers; !error && header && *header; header++)
-        error = add_header(sender, *header, why);
+    const struct header_receiver receiver = {append_header, sender};
+    if (!error)
+        error = headers_given(sender->options.headers, &receiver, why);
+    if (!error)
+        error = headers_listed(getenv(HEADERS_VARIABLE), sender->options.headers, &receiver, why);
     return error;
 }
 

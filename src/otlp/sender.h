@@ -16,11 +16,11 @@
 
 struct sender_options {
     const char *url;
-    const char *path;                 /* if the address has none */
-    bool goes_on;                     /* after it has given up what waited, it tries what comes later */
-    const char *const *headers;       /* NAME=VALUE, NULL-terminated; NULL: none */
-    uint64_t patience_ns;             /* 0: SENDER_PATIENCE_NS */
-    const volatile int *stop;         /* when it is set nothing is waited for any more */
+    const char *path;           /* if the address has none */
+    bool goes_on;               /* after it has given up what waited, it tries what comes later */
+    const char *const *headers; /* NAME=VALUE, NULL-terminated; NULL: none but the environment's (header.h) */
+    uint64_t patience_ns;       /* 0: SENDER_PATIENCE_NS */
+    const volatile int *stop;   /* when it is set nothing is waited for any more */
     void (*report)(const char *text); /* gets messages, a line each, without its end */
 };
 

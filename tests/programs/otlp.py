@@ -460,6 +460,12 @@ def part_faults():
 
 def part_options():
     file = record("./recording", "options", "10", "1", "0")
+    with Receiver() as receiver:
+        done = report("-f", file, "--otlp", receiver.url, "--otlp-header", "x-own=1", env={**os.environ, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20b%3D, X-Own=2"})
+        headers = receiver.headers[0] if receiver.headers else {}
+        result("headers of the environment, but for those that were given", None if not done.returncode and headers["api-key"] == "a b=" and headers.get_all("x-own") == ["1"] else (done.stderr, str(headers)))
+        done = report("-f", file, "--otlp", receiver.url, env={**os.environ, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=secret,secret"})
+        result("what is no header in the environment is said, and not shown", None if done.returncode == 1 and "OTEL_EXPORTER_OTLP_HEADERS: member 2 is no header" in done.stderr and "secret" not in done.stderr and len(receiver.headers) == 1 else done.stderr)
     done, receiver, _ = sent(file, options=["--otlp-header", "X-Key=a=b c", "--otlp-header", "x-empty="])
     result("headers", None if not done.returncode and receiver.headers[0]["X-Key"] == "a=b c" and receiver.headers[0]["x-empty"] == "" else done.stderr)
     with Receiver() as receiver:

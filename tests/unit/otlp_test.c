@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "otlp/answer.h"
+#include "otlp/header.h"
 #include "otlp/traceparent.h"
 
 static bool reads(const char *text, struct traceparent *parent)
@@ -77,12 +78,58 @@ static void test_status(void **state)
     assert_false(answer_is_temporary(400) || answer_is_temporary(500) || answer_is_temporary(200));
 }
 
+static int gather(void *context, const char *line)
+{
+    text_printf(context, "%s\n", line);
+    return 0;
+}
+
+static void test_listed_headers(void **state)
+{
+    static const char *const given[] = {"X-Given=1", NULL};
+    static const struct {
+        const char *list, *lines; /* NULL: it is refused */
+    } cases[] = {
+        {"", ""},
+        {" , ,", ""},
+        {"api-key=secret", "api-key: secret\n"},
+        {" a = b c , d=,e=f=g ", "a: b c\nd;\ne: f=g\n"},
+        {"authorization=Basic%20YTpi%3d%2C", "authorization: Basic YTpi=,\n"},
+        {"x-given=2,y=3", "y: 3\n"},
+        {"a=1,b", NULL},
+        {"=x", NULL},
+        {"a b=x", NULL},
+        {"a=%2", NULL},
+        {"a=%xy", NULL},
+        {"a=%00", NULL},
+        {"a=x%0d%0aY: z", NULL},
+        {"a%3d=x", "a%3d: x\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text lines = {0}, why = {0};
+        const int error =
+            headers_listed(cases[i].list, given, &(struct header_receiver){gather, &lines}, &why);
+        assert_int_equal(error != 0, !cases[i].lines);
+        if (cases[i].lines)
+            assert_string_equal(text_string(&lines), cases[i].lines);
+        else
+            assert_non_null(strstr(text_string(&why), "OTEL_EXPORTER_OTLP_HEADERS: member "));
+        text_free(&lines);
+        text_free(&why);
+    }
+    struct text none = {0};
+    assert_int_equal(headers_listed(NULL, NULL, &(struct header_receiver){gather, &none}, &none), 0);
+    assert_int_equal(none.length, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traceparent),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_status),
+        cmocka_unit_test(test_listed_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
