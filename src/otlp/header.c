@@ -4,10 +4,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "base/terminal.h"
 
 static bool is_token(const char *name, size_t length)
@@ -77,11 +77,11 @@ static bool read_member(const char *member, size_t length, struct text *header)
             while (i + 1 < length && is_blank(member[i + 1]))
                 i++;
         } else if (is_value && c == '%') {
-            if (length - i < 3 || !isxdigit((unsigned char)member[i + 1]) ||
-                !isxdigit((unsigned char)member[i + 2]))
+            const unsigned high = length - i < 3 ? NO_DIGIT : digit_value(member[i + 1]);
+            const unsigned low = length - i < 3 ? NO_DIGIT : digit_value(member[i + 2]);
+            if (high > 15 || low > 15)
                 return false;
-            const char digits[] = {member[i + 1], member[i + 2], '\0'};
-            c = (char)strtol(digits, NULL, 16);
+            c = (char)(high << 4 | low);
             i += 2;
             if (!c)
                 return false;
