@@ -77,11 +77,11 @@ static bool read_member(const char *member, size_t length, struct text *header)
             while (i + 1 < length && is_blank(member[i + 1]))
                 i++;
         } else if (is_value && c == '%') {
-            const unsigned high = length - i < 3 ? NO_DIGIT : digit_value(member[i + 1]);
-            const unsigned low = length - i < 3 ? NO_DIGIT : digit_value(member[i + 2]);
-            if (high > 15 || low > 15)
+            const char *at = member + i + 1;
+            uint64_t byte;
+            if (length - i < 3 || !number_take(&at, at + 2, 16, &byte) || at != member + i + 3)
                 return false;
-            c = (char)(high << 4 | low);
+            c = (char)byte;
             i += 2;
             if (!c)
                 return false;
