@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/command.h"
+#include "otlp/header.h"
 
 static void report(const char *text)
 {
@@ -31,6 +33,7 @@ int otlp_open(struct otlp_target *target, const struct otlp_options *options, co
     if (!sender_is_url(options->place))
         return output_open(&target->file, options->place, false);
     const int error = sender_open(&wanted, &target->sender, &why, &hint);
+    unsetenv(HEADERS_VARIABLE); /* the command that is traced is to have no key of the receiver */
     if (error) {
         command_print(stderr, "ERROR: --otlp: %s\n", why.length ? text_string(&why) : strerror(-error));
         if (hint.length)

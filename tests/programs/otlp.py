@@ -591,6 +591,12 @@ def part_trace():
         done = trace(ticks, receiver.url, "--openmetrics-period", "0.1s", host="kernel")
         values = [next(iter(points(metrics_of([request])["spoor_script_n"]).values()))["asDouble"] for request in receiver.requests(METRICS)]
         result("they are sent again and again", None if len(values) > 2 and values == sorted(values) and values[-1] == 51 and done.returncode == 0 else (values, done.stderr))
+    secret = {**os.environ, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=secret"}
+    with Receiver() as receiver:
+        done = subprocess.run([spoor, "-q", "--otlp", receiver.url, "-e", "interval:s:60 { @n = count(); }", "-c", "/usr/bin/env"], capture_output=True, text=True, timeout=60, env=secret)
+        result("the command does not get the receiver's key", None if "PATH=" in done.stdout and "secret" not in done.stdout and receiver.headers[0]["x-key"] == "secret" else (done.stdout, done.stderr))
+    done = subprocess.run([spoor, "-q", "-e", "interval:s:60 { @n = count(); }", "-c", "/usr/bin/env"], capture_output=True, text=True, timeout=60, env=secret)
+    result("without --otlp it gets its own", None if "x-key=secret" in done.stdout else (done.stdout, done.stderr))
     for name, fault in (("never answers", never_answer), ("answers 503", 503), ("closes in the middle", close_in_the_middle), ("sends garbage", garbage)):
         with Receiver(fault) as receiver:
             begin = time.monotonic()
