@@ -11,6 +11,7 @@ enum { /* options and questions: the thousands say of which type the argument is
        CURL_ERROR_TEXT = 10010,
        CURL_BODY = 10015,
        CURL_HEADERS = 10023,
+       CURL_AUTHORITIES = 10065,
        CURL_PRIVATE = 10103,
        CURL_WRITE = 20011,
        CURL_POST = 47,

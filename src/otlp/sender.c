@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/gzip.h"
@@ -30,6 +31,7 @@ struct slot { /* a request */
 struct sender {
     struct sender_options options;
     struct text url;
+    const char *authorities; /* a file of certificates; NULL: those of the system */
     struct curl_multi *multi;
     struct curl_list *headers;
     struct slot slots[SLOTS];
@@ -107,6 +109,20 @@ static size_t take_answer(const char *bytes, size_t size, size_t count, void *st
     return length;
 }
 
+/* Finds the certificates that the user trusts: a file that cannot be read is said now, and not with every request. */
+static int find_authorities(struct sender *sender, struct text *why)
+{
+    const char *file = secure_getenv(SENDER_CERTIFICATE_VARIABLE);
+    if (!file || !*file)
+        return 0;
+    sender->authorities = file;
+    if (!access(file, R_OK))
+        return 0;
+    const int error = errno;
+    terminal_print(why, SENDER_CERTIFICATE_VARIABLE ": cannot read '%s': %s", file, strerror(error));
+    return -error;
+}
+
 static int open_slot(struct sender *sender, struct slot *slot)
 {
     struct curl_easy *easy = slot->easy = curl.easy();
@@ -121,7 +137,8 @@ static int open_slot(struct sender *sender, struct slot *slot)
                         !curl.set(easy, CURL_CONNECT_TIMEOUT_MS, (long)CONNECT_MAX_MS) &&
                         !curl.set(easy, CURL_ERROR_TEXT, slot->error) &&
                         !curl.set(easy, CURL_WRITE, take_answer) && !curl.set(easy, CURL_WRITE_STATE, slot) &&
-                        !curl.set(easy, CURL_PRIVATE, slot);
+                        !curl.set(easy, CURL_PRIVATE, slot) &&
+                        (!sender->authorities || !curl.set(easy, CURL_AUTHORITIES, sender->authorities));
     return is_set ? 0 : -EINVAL;
 }
 
@@ -143,6 +160,8 @@ int sender_open(const struct sender_options *options, struct sender **out, struc
     text_free(&reason);
     if (!error)
         error = add_headers(sender, why);
+    if (!error)
+        error = find_authorities(sender, why);
     if (!error && !(sender->multi = curl.multi()))
         error = -ENOMEM;
     for (size_t i = 0; !error && i < SLOTS; i++)

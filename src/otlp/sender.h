@@ -13,6 +13,9 @@
 #include "base/text.h"
 
 #define SENDER_PATIENCE_NS 30000000000ull
+/* The environment's name of a file of certificates: with it, a receiver is trusted if one of these vouches for it, and not
+ * for those of the system. */
+#define SENDER_CERTIFICATE_VARIABLE "OTEL_EXPORTER_OTLP_CERTIFICATE"
 
 struct sender_options {
     const char *url;

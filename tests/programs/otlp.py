@@ -5,8 +5,10 @@ import http.server
 import json
 import os
 import re
+import resource
 import shutil
 import signal
+import ssl
 import struct
 import subprocess
 import sys
@@ -481,6 +483,40 @@ def part_options():
     result("--otlp-wait needs --otlp", None if done.returncode == 1 and "needs --otlp" in done.stderr else done.stderr)
     done = report("-f", file, "--otlp", "-")
     result("standard output", None if len(spans_of([json.loads(line) for line in done.stdout.splitlines()])) == 20 else done.stderr)
+
+
+def part_https():
+    if not shutil.which("openssl"):
+        print("skip https: there is no openssl to make a certificate")
+        return
+    for name in "own", "other":
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out", name + ".pem", "-days", "2",
+                        "-subj", "/CN=receiver", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    file = record("./recording", "https", "10", "1", "0")
+    with Receiver() as receiver:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain("own.pem", "own.key")
+        receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
+        url = receiver.url.replace("http:", "https:")
+        trusts = lambda certificate: report("-f", file, "--otlp", url, env={**os.environ, "OTEL_EXPORTER_OTLP_CERTIFICATE": certificate})
+        for name, certificate in ("nobody vouches", ""), ("another certificate vouches", "other.pem"):
+            done = trusts(certificate)
+            result(f"a receiver for which {name}", None if done.returncode == 1 and count_of(done, 0) == (20, 20) and "certificate" in done.stderr and not receiver.bodies else done.stderr)
+        done = trusts("own.pem")
+        result("a receiver whose certificate is trusted", None if not done.returncode and len(spans_of(receiver.requests())) == 20 else done.stderr)
+        done = trusts("missing.pem")
+        result("a file of certificates that is missing", None if done.returncode == 1 and "OTEL_EXPORTER_OTLP_CERTIFICATE: cannot read 'missing.pem': No such file" in done.stderr else done.stderr)
+
+
+def part_full():
+    """Writes of at most 64 KiB in a file, which they feel as they feel a full disk."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+    file = record("./recording", "full", "600", "2", "0")
+    done = report("-f", file, "--otlp", "full.json", preexec_fn=limit)
+    result("a disk that is full is said, once", None if done.returncode == 1 and done.stderr.count("ERROR") == 1 and "full.json: File too large" in done.stderr else done.stderr)
+    result("and nothing is left that looks whole", None if not os.path.exists("full.json") else os.path.getsize("full.json"))
 
 
 def part_live():

@@ -27,6 +27,7 @@ kernel/attach.c: opendir(path)             /proc/PID/task
 kernel/features.c: whole_read_short(path   files of /sys
 kernel/features.c: access(path, F_OK)      a file of /sys
 metrics/textfile.c: lstat(path, &status)   chooses a message; the file is replaced and never opened
+otlp/sender.c: access(file, R_OK)          chooses a message; certificates of the caller, which libcurl reads
 probe/iter.c: statfs(directory             where the caller pins
 probe/kind.c: opendir(modules_directory)   /sys/kernel/btf
 probe/uprobe.c: access(binary, F_OK)       chooses how a word is read; nothing is opened by it
