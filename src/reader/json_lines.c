@@ -33,9 +33,8 @@ struct json_lines {
     char part[PART]; /* what was read from the file */
     size_t part_length, part_at;
     bool is_over;
-    struct text line, said; /* buffers for one line */
-    struct item
-        *window[WINDOW_LINES]; /* lines that wait to be put in order: a heap, the first one is the oldest */
+    struct text line, said;            /* buffers for one line */
+    struct item *window[WINDOW_LINES]; /* lines that wait to be put in order: a heap, the oldest first */
     struct item *handed_out;
     size_t count, bytes;
     uint64_t time, reached; /* time of the last line that was read, and of the newest that was handed out */

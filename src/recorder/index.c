@@ -49,13 +49,12 @@ int index_add(struct registry_index *index, uint32_t hash, unsigned id)
     return 0;
 }
 
-unsigned index_next(const struct registry_index *index, uint32_t hash, unsigned *step)
+unsigned index_find(const struct registry_index *index, uint32_t hash, index_matcher *matches,
+                    const struct registry *registry, const void *key)
 {
-    while (index->room != 0) {
-        const struct registry_slot slot = index->slots[(hash + (*step)++) & (index->room - 1)];
-        if (slot.id == 0)
-            return 0;
-        if (slot.hash == hash)
+    for (unsigned at = hash; index->room != 0; at++) {
+        const struct registry_slot slot = index->slots[at & (index->room - 1)];
+        if (slot.id == 0 || (slot.hash == hash && matches(registry, slot.id, key)))
             return slot.id;
     }
     return 0;

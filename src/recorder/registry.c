@@ -123,14 +123,14 @@ static uint32_t hash_name(const char *name)
     return index_hash(INDEX_HASH_FIRST, name, strlen(name));
 }
 
+static bool is_group(const struct registry *registry, unsigned id, const void *name)
+{
+    return strcmp(registry->groups[id - 1].name, name) == 0;
+}
+
 static unsigned group_id(const struct registry *registry, const char *name)
 {
-    const uint32_t hash = hash_name(name);
-    unsigned step = 0, id;
-    do
-        id = index_next(&registry->groups_by_name, hash, &step);
-    while (id != 0 && strcmp(registry->groups[id - 1].name, name) != 0);
-    return id;
+    return index_find(&registry->groups_by_name, hash_name(name), is_group, registry, name);
 }
 
 static unsigned letter_id(const struct registry_letter *letters, unsigned count, const char *name)
@@ -141,14 +141,14 @@ static unsigned letter_id(const struct registry_letter *letters, unsigned count,
     return 0;
 }
 
+static bool is_tracepoint(const struct registry *registry, unsigned id, const void *name)
+{
+    return strcmp(registry->tracepoints[id - 1].name, name) == 0;
+}
+
 static unsigned tracepoint_id(const struct registry *registry, const char *name)
 {
-    const uint32_t hash = hash_name(name);
-    unsigned step = 0, id;
-    do
-        id = index_next(&registry->tracepoints_by_name, hash, &step);
-    while (id != 0 && strcmp(registry->tracepoints[id - 1].name, name) != 0);
-    return id;
+    return index_find(&registry->tracepoints_by_name, hash_name(name), is_tracepoint, registry, name);
 }
 
 unsigned registry_owner_type(const struct registry *registry, const char *name)
@@ -161,14 +161,15 @@ static uint32_t hash_address(const void *address)
     return index_hash(INDEX_HASH_FIRST, &address, sizeof address);
 }
 
+static bool is_enumeration(const struct registry *registry, unsigned id, const void *values)
+{
+    return registry->enumerations[id - 1].values == values;
+}
+
 unsigned registry_enumeration(const struct registry *registry, const struct spoor_enumerator *values)
 {
-    const uint32_t hash = hash_address(values);
-    unsigned step = 0, id;
-    do
-        id = index_next(&registry->enumerations_by_address, hash, &step);
-    while (id != 0 && registry->enumerations[id - 1].values != values);
-    return id;
+    return index_find(&registry->enumerations_by_address, hash_address(values), is_enumeration, registry,
+                      values);
 }
 
 static int collect_group(struct registry *registry, const struct spoor_group *group)
@@ -277,6 +278,13 @@ static int collect_tracepoint(struct registry *registry, struct module *module,
     return 0;
 }
 
+static bool is_relation(const struct registry *registry, unsigned id, const void *key)
+{
+    const struct registry_relation *relation = &registry->relations[id - 1], *sought = key;
+    return relation->tracepoint == sought->tracepoint && relation->argument == sought->argument &&
+           relation->object == sought->object;
+}
+
 static int collect_relation(struct registry *registry, const struct spoor_relation *relation)
 {
     const unsigned tracepoint = tracepoint_id(registry, relation->tracepoint);
@@ -295,13 +303,12 @@ static int collect_relation(struct registry *registry, const struct spoor_relati
                              "with different headers",
                              relation->file, relation->line, definition->name, definition->file,
                              definition->line, relation->argument);
+    const struct registry_relation sought = {
+        .tracepoint = tracepoint, .argument = argument, .object = object};
     const unsigned ids[] = {tracepoint, argument, object};
     const uint32_t hash = index_hash(INDEX_HASH_FIRST, ids, sizeof ids);
-    for (unsigned step = 0, id; (id = index_next(&registry->relations_by_ids, hash, &step)) != 0;) {
-        const struct registry_relation *there = &registry->relations[id - 1];
-        if (there->tracepoint == tracepoint && there->argument == argument && there->object == object)
-            return 0;
-    }
+    if (index_find(&registry->relations_by_ids, hash, is_relation, registry, &sought) != 0)
+        return 0;
     struct registry_relation *added = add(&registry->relations, &registry->relation_count, sizeof *added);
     if (added == NULL)
         return -ENOMEM;

@@ -133,8 +133,11 @@ enum { INDEX_HASH_FIRST = 0x7fffffff }; /* the hash of nothing */
 uint32_t index_hash(uint32_t hash, const void *bytes, size_t length);
 int index_add(struct registry_index *index, uint32_t hash,
               unsigned id); /* returns 0, or -ENOMEM after recorder_fail() */
-/* Returns the next id with this hash, which another item may have, too; 0: there are no more. *step is 0 at first. */
-unsigned index_next(const struct registry_index *index, uint32_t hash, unsigned *step);
+/* Whether the item with this id is what is sought. */
+typedef bool index_matcher(const struct registry *registry, unsigned id, const void *key);
+/* Returns the id of the item with this hash that matches; 0: there is none. */
+unsigned index_find(const struct registry_index *index, uint32_t hash, index_matcher *matches,
+                    const struct registry *registry, const void *key);
 
 /* ---- registry.c: what modules declare ---- */
 struct registry_group {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* getopt("name" [, default [, "description"]]): parameters by name. Before the script is checked, each call becomes
- * the constant that the command line gave, or its default. An option that no call reads is an error. */
+ * the constant that the command line gave, or its default. An option that no call reads is an error, and so is a
+ * positional parameter of a tool that reads none. */
 #include <string.h>
 #include <strings.h>
 

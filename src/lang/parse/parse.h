@@ -14,8 +14,7 @@ struct parameters {
     size_t count;
     const char *const *named; /* "--name=value", "--name" */
     size_t named_count;
-    const char *
-        tool; /* the tool's name, of one that runs by its name: it refuses parameters that it does not look at */
+    const char *tool; /* of a tool that runs by its name: what it does not look at is refused; else NULL */
 };
 
 /* Parses a script. Always returns a tree, which is meaningful only if no error was reported. It is made in the
