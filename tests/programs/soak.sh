@@ -20,7 +20,7 @@ minutes=${2:-}
 spoor=$build/spoor
 [ "$(id -u)" = 0 ] || { echo "skip everything: needs root"; exit 0; }
 WARM=60000 # processes: more than are known
-PERIOD=4 PERIODS=5 BASE=2 MOST=4 # percent
+PERIOD=4 PERIODS=5 BASE=2 LOOKS=4 MOST=4 # percent
 if [ -n "$minutes" ]; then
     PERIOD=60 PERIODS=$minutes BASE=$((minutes / 3)) MOST=10
     [ $BASE -le 5 ] || BASE=5
@@ -81,7 +81,11 @@ ok=0
 check() { # NAME CONDITION…
     local name=$1
     shift
-    if [ "$@" ]; then echo "ok $name"; else echo "not ok $name" && ok=1; fi
+    if [ "$@" ]; then echo "ok $name"; else
+        echo "not ok $name"
+        ok=1
+        return 1
+    fi
 }
 trace() { # NAME OPTION…
     local name=$1
@@ -101,21 +105,26 @@ end() { # NAME [SIGNAL]
     check "$1 ends as it should" $status = 0
 }
 forks() { sed -n 's/^processes //p' /proc/stat; }
-resident() { # PID: of it and its children, in kB
-    local sum=0 pid kb
-    for pid in "$1" $(cat "/proc/$1/task/$1/children"); do
-        kb=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$pid/status")
-        sum=$((sum + ${kb:-0}))
-    done
-    echo $sum
+resident() { # PID: a line of each process, it and its children: what it has resident, in kB
+    # shellcheck disable=SC2046 # numbers
+    awk '$1 == "Name:" { if (has) print has; has = $2 } /^(VmRSS|RssAnon|RssFile|RssShmem):/ { has = has " " $1 " " $2 } END { if (has) print has }' \
+        $(printf '/proc/%s/status ' "$1" $(cat "/proc/$1/task/$1/children")) 2>/dev/null
 }
+# measure AGE: for a period; leaves in the file NAME.AGE what each process has. The least counts: a tracer that gets no processor
+# for a while has more until it has read what came meanwhile.
 measure() {
-    local name
-    all=0
-    for name in "${names[@]}"; do
-        now[$name]=$(resident "${tracer[$name]}")
-        all=$((all + now[$name]))
+    local name look sum
+    now=()
+    for look in $(seq $LOOKS); do
+        sleep $((PERIOD / LOOKS))
+        for name in "${names[@]}"; do
+            resident "${tracer[$name]}" >look
+            sum=$(awk '{ sum += $3 } END { print sum + 0 }' look)
+            [ "$sum" = 0 ] || [ "${now[$name]:-$sum}" -lt "$sum" ] || { now[$name]=$sum && cp look "$name.$1"; }
+        done
     done
+    all=0
+    for name in "${names[@]}"; do all=$((all + ${now[$name]:-0})); done
 }
 count() { awk -v at="$1:" '$1 == at { print $2 }' "${@:2}"; }
 
@@ -157,9 +166,8 @@ churn+=($!)
 churn+=($!)
 ./soak forks $WARM
 for period in $(seq "$PERIODS"); do
-    sleep $PERIOD
     kill -0 "${tracer[newest]}" 2>/dev/null || break
-    measure
+    measure "$([ "$period" -gt $BASE ] && echo late || echo early)"
     [ "$period" != $BASE ] || for name in "${names[@]}"; do early[$name]=${now[$name]}; done
     [ -z "$minutes" ] || echo "minute $period: $all kB (${names[*]}: ${now[every]} ${now[newest]} ${now[later]} ${now[mixed]}" \
         "${now[replayed]}) after $(($(forks) - begun)) processes"
@@ -168,7 +176,7 @@ for period in $(seq "$PERIODS"); do
 done
 for name in "${names[@]}"; do
     check "$name takes at most $MOST % more at the end than early on: ${early[$name]:-0} kB, then ${now[$name]} kB" \
-        $((now[$name] * 100)) -le $((${early[$name]:-0} * (100 + MOST)))
+        $((now[$name] * 100)) -le $((${early[$name]:-0} * (100 + MOST))) || diff "$name.early" "$name.late"
 done
 if [ -n "$minutes" ]; then end newest; else end newest INT; fi
 touch stop
