@@ -97,6 +97,7 @@ int inherit_open(void)
 
     *recording = own;
     recorder.last_clock = header->opened.counter;
+    ring_begin_recording();
     __atomic_store_n(&recorder.generation, ++recorder.generations, __ATOMIC_RELEASE);
     registry_point(recorder.registry, own.memory + header->enable_offset);
     __atomic_store_n(&recorder.forked, 0, __ATOMIC_RELEASE);

@@ -309,6 +309,7 @@ static int open_recording(const struct spoor_trace_options *options)
     recorder.enabled = enabled;
     recorder.sections_used = recording.control->sections_used;
     recorder.last_clock = recording.header->opened.counter;
+    ring_begin_recording();
     recorder.recording = recording;
     owner_publish();
     uint8_t *enable = recording.memory + recording.header->enable_offset;

@@ -63,6 +63,13 @@ void ring_forget(void)
     thread.clock.counter = 0;
 }
 
+void ring_begin_recording(void)
+{
+    recorder.ended = 0;
+    recorder.looked_at = recorder.taken = 0;
+    recorder.look_at_all = 0;
+}
+
 void ring_lost(enum layout_lost reason)
 {
     struct layout_control *control = __atomic_load_n(&recorder.recording.control, __ATOMIC_ACQUIRE);
@@ -144,47 +151,109 @@ static uint64_t last_use(const struct recording *recording, struct layout_ring *
     return ((struct layout_block *)(ring_blocks(ring) + (position & mask)))->counter;
 }
 
-/* Claims a slot for a ring, which is then in state MAKING, and returns its index; -1: all are in use. *fresh: it
- * never held a ring, and has no space in the file yet. */
-static int64_t claim_slot(struct recording *recording, uint32_t self, bool *fresh)
+static uint64_t behind(uint64_t index, uint64_t rings)
+{
+    return index + 1 < rings ? index + 1 : 0;
+}
+
+/* Looks at `most` rings, from where the look before ended on, and marks those ENDED whose threads have ended. A look
+ * at every ring at each claim would cost a program with many threads the square of their number. `until_first`: one
+ * is enough. Returns whether it found one. */
+static bool find_ended(const struct recording *recording, uint32_t self, uint64_t rings, uint64_t most,
+                       bool until_first)
 {
     uint8_t *states = recording->control->ring_states;
-    const uint64_t limit = recording->header->ring_limit;
-    for (;;) {
-        int64_t unused = -1, oldest = -1;
-        uint64_t oldest_use = UINT64_MAX;
-        unsigned ended = 0;
-        for (uint64_t i = 0; i < limit; i++) {
-            uint8_t state = __atomic_load_n(&states[i], __ATOMIC_ACQUIRE);
-            if (state == LAYOUT_RING_UNUSED) {
-                /* Slots are taken in order: behind an unused one no used one follows, except during a race. */
-                unused = (int64_t)i;
-                break;
-            }
-            if (state == LAYOUT_RING_USED && thread_ended(ring_at(recording, i)->tid, self) &&
-                change_state(&states[i], LAYOUT_RING_USED, LAYOUT_RING_ENDED))
-                state = LAYOUT_RING_ENDED;
-            if (state == LAYOUT_RING_ENDED) {
-                const uint64_t use = last_use(recording, ring_at(recording, i));
-                ended++;
-                if (use < oldest_use) {
-                    oldest_use = use;
-                    oldest = (int64_t)i;
-                }
-            }
-        }
-        if (oldest >= 0 && (ended > recorder.settings.kept || unused < 0)) {
-            *fresh = false;
-            if (change_state(&states[oldest], LAYOUT_RING_ENDED, LAYOUT_RING_MAKING))
-                return oldest;
-        } else if (unused >= 0) {
-            *fresh = true;
-            if (change_state(&states[unused], LAYOUT_RING_UNUSED, LAYOUT_RING_MAKING))
-                return unused;
-        } else {
-            return -1;
+    uint64_t i = __atomic_load_n(&recorder.looked_at, __ATOMIC_RELAXED);
+    bool found = false;
+    for (; most > 0 && !(found && until_first); most--) {
+        i = behind(i, rings);
+        if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == LAYOUT_RING_USED &&
+            thread_ended(ring_at(recording, i)->tid, self) &&
+            change_state(&states[i], LAYOUT_RING_USED, LAYOUT_RING_ENDED)) {
+            __atomic_add_fetch(&recorder.ended, 1, __ATOMIC_RELAXED);
+            found = true;
         }
     }
+    __atomic_store_n(&recorder.looked_at, i, __ATOMIC_RELAXED);
+    return found;
+}
+
+/* Returns an ENDED ring that is none of the `kept` whose threads recorded last: the oldest of kept + 1 of them. -1:
+ * there is none. */
+static int64_t oldest_ended(const struct recording *recording, uint64_t rings, uint64_t kept)
+{
+    int64_t oldest = -1;
+    uint64_t oldest_use = UINT64_MAX, i = __atomic_load_n(&recorder.taken, __ATOMIC_RELAXED);
+    for (uint64_t looks = 0, found = 0; looks < rings && found <= kept; looks++) {
+        i = behind(i, rings);
+        if (__atomic_load_n(&recording->control->ring_states[i], __ATOMIC_ACQUIRE) != LAYOUT_RING_ENDED)
+            continue;
+        found++;
+        const uint64_t use = last_use(recording, ring_at(recording, i));
+        if (use < oldest_use) {
+            oldest_use = use;
+            oldest = (int64_t)i;
+        }
+    }
+    __atomic_store_n(&recorder.taken, i, __ATOMIC_RELAXED);
+    return oldest;
+}
+
+/* Claims a ring of an ended thread if there are more than are to be kept. Returns its index, -1: none. */
+static int64_t claim_ended(const struct recording *recording, uint64_t rings, uint64_t kept)
+{
+    /* A signal handler that leaves by longjmp makes `ended` inexact: it is not asked where every ring counts. */
+    while (kept == 0 || __atomic_load_n(&recorder.ended, __ATOMIC_RELAXED) > (int64_t)kept) {
+        const int64_t oldest = oldest_ended(recording, rings, recorder.settings.kept);
+        if (oldest < 0)
+            break;
+        if (change_state(&recording->control->ring_states[oldest], LAYOUT_RING_ENDED, LAYOUT_RING_MAKING)) {
+            __atomic_sub_fetch(&recorder.ended, 1, __ATOMIC_RELAXED);
+            return oldest;
+        }
+    }
+    return -1;
+}
+
+/* Looks at every ring, because all are in use. When that was in vain, the next look comes a hundredth of a second
+ * later. Returns whether a thread has ended. */
+static bool look_at_all(const struct recording *recording, uint32_t self, uint64_t rings)
+{
+    const uint64_t now = spoor_counter_(), next = __atomic_load_n(&recorder.look_at_all, __ATOMIC_RELAXED);
+    if (next != 0 && (int64_t)(now - next) < 0)
+        return false;
+    const bool found = find_ended(recording, self, rings, rings, true);
+    if (!found)
+        __atomic_store_n(&recorder.look_at_all, now + recording->header->counter_hz / 100, __ATOMIC_RELAXED);
+    return found;
+}
+
+/* Claims a slot for a ring, which is then in state MAKING, and returns its index; -1: all are in use. *fresh: it
+ * never held a ring, and has no space in the file yet. */
+static int64_t claim_slot(const struct recording *recording, uint32_t self, bool *fresh)
+{
+    enum {
+        LOOKS = 16
+    }; /* more than one for each new ring, so that ended threads are found as fast as they end */
+    uint8_t *states = recording->control->ring_states;
+    const uint64_t limit = recording->header->ring_limit;
+    uint64_t rings =
+        0; /* Slots are taken in order: behind an unused one no used one follows, except during a race. */
+    while (rings < limit && __atomic_load_n(&states[rings], __ATOMIC_ACQUIRE) != LAYOUT_RING_UNUSED)
+        rings++;
+    *fresh = false;
+    find_ended(recording, self, rings, rings < LOOKS ? rings : LOOKS, false);
+    int64_t index = claim_ended(recording, rings, recorder.settings.kept);
+    for (uint64_t i = rings; i < limit && index < 0; i++)
+        if (change_state(&states[i], LAYOUT_RING_UNUSED, LAYOUT_RING_MAKING)) {
+            *fresh = true;
+            return (int64_t)i;
+        }
+    if (index < 0)
+        index = claim_ended(recording, rings, 0);
+    if (index < 0 && look_at_all(recording, self, rings))
+        index = claim_ended(recording, rings, 0);
+    return index;
 }
 
 static void set_name(struct layout_ring *ring, const char *name)

@@ -61,6 +61,10 @@ struct recorder {
     uint64_t sections_used;
     uint64_t last_clock; /* counter of the newest triple in the control page, or of the first one */
     uint64_t dumps;
+    int64_t ended;        /* how many rings are in state ENDED, to know when a search for one is worth it */
+    uint64_t looked_at;   /* the ring that was last looked at, to find out whether its thread has ended */
+    uint64_t taken;       /* the ring at which the last search for one in state ENDED stopped */
+    uint64_t look_at_all; /* counter from which all rings may be looked at again; 0: now */
     struct sigaction signal_before;
 };
 
@@ -105,7 +109,8 @@ void clock_publish(
     const struct layout_clock *clock);
 
 /* ---- ring.c ---- */
-void ring_forget(void); /* The calling thread has no ring from now on. */
+void ring_begin_recording(void); /* No thread has a ring yet in the recording that is being opened. */
+void ring_forget(void);          /* The calling thread has no ring from now on. */
 int ring_make(const char *name, bool populate);
 void ring_lost(enum layout_lost reason);
 
