@@ -237,9 +237,11 @@ static const struct option_row rows[] = {
     {0, "openmetrics-series", "N", "with these: at most so many series, all maps together (10000)",
      OPTION_STORES(NUMBER, struct options, metrics_series), .min = 1, .max = 1000000,
      .takes = "a number of series, at most 1000000"},
-    OTLP_ROWS(struct options, otlp,
-              "send the maps as metrics by OpenTelemetry's protocol: to http://HOST:4318, or lines of JSON",
-              "5s"),
+    OTLP_ROWS(
+        struct options, otlp,
+        "send maps as metrics, and lines as log records, by OpenTelemetry's protocol: to http://HOST:4318, "
+        "or lines of JSON",
+        "5s"),
     {0, "html", "FILE",
      "write what the trace prints as a page for a browser: maps with their change over time, and lines",
      OPTION_STORES(TEXT, struct options, page), .completes = COMPLETE_FILES},

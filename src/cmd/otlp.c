@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/command.h"
-#include "otlp/header.h"
+#include "otlp/address.h"
 
 static void report(const char *text)
 {
@@ -25,15 +24,15 @@ int otlp_open(struct otlp_target *target, const struct otlp_options *options, co
         .patience_ns = options->patience_ns,
         .path = use->path,
         .goes_on = use->goes_on,
+        .refusable = use->refusable,
         .stop = use->stop,
         .report = use->report ? use->report : report,
     };
     struct text why = {0}, hint = {0};
     *target = (struct otlp_target){.place = options->place};
-    if (!sender_is_url(options->place))
+    if (!address_is_url(options->place))
         return output_open(&target->file, options->place, false);
     const int error = sender_open(&wanted, &target->sender, &why, &hint);
-    unsetenv(HEADERS_VARIABLE); /* the command that is traced is to have no key of the receiver */
     if (error) {
         command_print(stderr, "ERROR: --otlp: %s\n", why.length ? text_string(&why) : strerror(-error));
         if (hint.length)
@@ -53,6 +52,15 @@ int otlp_send(struct otlp_target *target, struct text *request, uint64_t items)
     text_char(request, '\n');
     target->written += items;
     return request->failed ? -ENOMEM : output_write(&target->file, NULL, request->bytes, request->length);
+}
+
+void otlp_report_missing(const struct otlp_target *target, const char *items, uint64_t missing, uint64_t all,
+                         bool is_late)
+{
+    const char *reason = target->sender ? sender_reason(target->sender) : "there is not enough memory";
+    command_print(stderr, "%s: %" PRIu64 " of %" PRIu64 " %s did not arrive at %s%s: %s\n",
+                  is_late ? "ERROR" : "WARNING", missing, all, items, target->place,
+                  is_late ? ", the last ones among them" : "", *reason ? reason : "it is too slow");
 }
 
 static int close_sender(struct otlp_target *target, const char *items)

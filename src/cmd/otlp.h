@@ -31,7 +31,7 @@ struct otlp_options {
         "--otlp-wait", OPTION_NEEDS, "--otlp", NULL                                                          \
     }
 
-struct otlp_target { /* where requests go */
+struct otlp_target { /* where requests go; one may be of several writers, and is closed by who opened it */
     const char *place;
     struct sender *sender; /* NULL: a file */
     struct output file;
@@ -41,6 +41,7 @@ struct otlp_target { /* where requests go */
 struct otlp_use { /* see struct sender_options */
     const char *path;
     bool goes_on;
+    const char *refusable;
     const volatile int *stop;
     void (*report)(const char *text); /* NULL: messages are printed at once */
 };
@@ -49,6 +50,9 @@ struct otlp_use { /* see struct sender_options */
 int otlp_open(struct otlp_target *target, const struct otlp_options *options, const struct otlp_use *use);
 /* Sends a request about so many items. Returns 0 or -errno. */
 int otlp_send(struct otlp_target *target, struct text *request, uint64_t items);
+/* Reports items that did not arrive at a receiver or in a file. is_late: the last ones are among them. */
+void otlp_report_missing(const struct otlp_target *target, const char *items, uint64_t missing, uint64_t all,
+                         bool is_late);
 /* Waits for what is under way, closes, and reports how many items arrived. is_whole: nothing failed before. Returns 0, or 1
  * after a message: something was lost. */
 int otlp_close(struct otlp_target *target, const char *items, bool is_whole);

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `--otlp` of scripts: their maps as metrics, while the trace runs and never waits for it. */
+/* `--otlp` of scripts: their maps as metrics, which wait until there is room for them. */
 #ifndef SPOOR_CMD_OTLP_METRICS_H
 #define SPOOR_CMD_OTLP_METRICS_H
 
-#include "cmd/options.h"
-#include "metrics/metrics.h"
+#include "cmd/otlp.h"
+#include "metrics/family.h"
 
-struct otlp_metrics;
+struct otlp_metrics {
+    struct otlp_target *target; /* the caller's */
+    struct text pending;        /* a request that was not sent yet */
+    uint64_t points;            /* in it */
+    uint64_t lost;              /* points that were lost before the newest request was sent */
+};
 
-/* Opens what --otlp names. Returns 0, or 1 after a message; *out: NULL if it was not given. */
-int otlp_metrics_open(struct options *options, struct otlp_metrics **out);
-/* To whom metrics go; NULL: otlp_metrics is. */
-const struct metric_outlet *otlp_metrics_outlet(const struct otlp_metrics *sending);
-/* When the trace is over: sends what is left. Returns the exit status, which is 1 if that did not arrive. */
-int otlp_metrics_close(struct otlp_metrics *sending, int status);
+/* Keeps what `source` writes, in the place of what was not sent yet. A file gets it at once. Returns 0 or -errno. */
+int otlp_metrics_publish(struct otlp_metrics *metrics, int (*source)(void *of, struct metric_writer *writer),
+                         void *of);
+/* Sends what is kept if there is room for it. Returns 0 or -errno. */
+int otlp_metrics_send(struct otlp_metrics *metrics);
+/* Reports what did not arrive at a receiver. Returns whether the newest metrics did. */
+bool otlp_metrics_end(const struct otlp_metrics *metrics);
+void otlp_metrics_free(struct otlp_metrics *metrics);
 
 #endif

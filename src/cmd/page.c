@@ -31,6 +31,7 @@ int page_begin(struct options *options, const char *title, struct page **out)
     history_begin(&page->history, title, options->session.is_json);
     page->history.watcher.next = options->session.watcher;
     options->session.watcher = &page->history.watcher;
+    page->history.observer.next = options->session.observer;
     options->session.observer = &page->history.observer;
     *out = page;
     return 0;

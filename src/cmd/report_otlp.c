@@ -8,6 +8,7 @@
 
 #include "cmd/command.h"
 #include "cmd/report.h"
+#include "otlp/address.h"
 #include "otlp/batch.h"
 #include "otlp/choice.h"
 #include "otlp/spans.h"
@@ -148,7 +149,7 @@ int report_otlp(struct report *report)
 {
     const struct report_options *options = report->options;
     struct sending sending = {.report = report, .filter = options->filter};
-    const struct otlp_use use = {"/v1/traces", false, &report_stop, NULL};
+    const struct otlp_use use = {.path = ADDRESS_TRACES, .stop = &report_stop};
     int16_t type = -1;
     if (check_time(report->recording) || (options->type && report_type(report, &type)) ||
         otlp_open(&sending.target, &options->otlp, &use))

@@ -17,7 +17,7 @@
 #include "builtin/all.h"
 #include "cmd/command.h"
 #include "cmd/metrics.h"
-#include "cmd/otlp_metrics.h"
+#include "cmd/otlp_script.h"
 #include "cmd/page.h"
 #include "cmd/picture.h"
 #include "cmd/tools.h"
@@ -273,10 +273,10 @@ static int run_with(struct options *options, const struct source *source, const 
 
 static int run(struct options *options, const struct source *source)
 {
-    struct otlp_metrics *sending;
-    if (otlp_metrics_open(options, &sending))
+    struct otlp_script *sending;
+    if (otlp_script_open(options, &sending))
         return 1;
-    return otlp_metrics_close(sending, run_with(options, source, otlp_metrics_outlet(sending)));
+    return otlp_script_close(sending, run_with(options, source, otlp_script_outlet(sending)));
 }
 
 /* Returns the name of a script in messages. With several programs each one has its own. */

@@ -125,10 +125,11 @@ void history_begin(struct history *history, const char *title, bool is_json)
 {
     *history = (struct history){
         .watcher = {.state = history, .printed = map_printed, .emptied = map_emptied},
-        .observer = {history, printed, reported, passed},
+        .observer = {.state = history, .printed = printed, .reported = reported, .passed = passed},
         .title = title,
         .is_json = is_json,
     };
+    history_lines_begin(history);
 }
 
 void history_free(struct history *history)

@@ -11,6 +11,7 @@
 #ifndef SPOOR_HISTORY_HISTORY_H
 #define SPOOR_HISTORY_HISTORY_H
 
+#include "base/lines.h"
 #include "base/table.h"
 #include "export/html/column.h"
 #include "print/map.h"
@@ -62,10 +63,9 @@ struct history_lines {
         struct text bytes;
     } * parts;
     size_t count, room;
-    size_t bytes;          /* of all parts */
-    uint64_t left;         /* lines that are not in the page any more */
-    struct text pending;   /* a line without its end */
-    uint64_t pending_time; /* when it began */
+    size_t bytes;                  /* of all parts */
+    uint64_t left;                 /* lines that are not in the page any more */
+    struct line_splitter splitter; /* of what is printed */
 };
 
 enum history_line { HISTORY_PRINTED, HISTORY_MESSAGE };
@@ -102,6 +102,7 @@ void history_keep(struct history *history, struct printer *printer, const struct
 struct history_map *history_find(struct history *history, const char *name);
 void history_maps_free(struct history *history);
 
+void history_lines_begin(struct history *history);
 void history_add_text(struct history *history, uint64_t time, const char *bytes, size_t length);
 void history_add_message(struct history *history, uint64_t time, const char *text);
 void history_end_line(struct history *history);

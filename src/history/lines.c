@@ -7,8 +7,7 @@
 
 enum {
     PART_BYTES = 1 << 20,
-    LINE_BYTES = 16,         /* what a line takes besides its text */
-    PENDING_BYTES = 1 << 16, /* a longer line is divided */
+    LINE_BYTES = 16, /* what a line takes besides its text */
 };
 
 static void free_part(struct history_part *part)
@@ -66,35 +65,28 @@ static void add_line(struct history *history, enum history_line kind, uint64_t t
     }
 }
 
+static void add_printed(void *history, uint64_t time, const char *line, size_t length)
+{
+    add_line(history, HISTORY_PRINTED, time, line, length);
+}
+
+void history_lines_begin(struct history *history)
+{
+    history->lines.splitter = (struct line_splitter){.visit = add_printed, .state = history};
+}
+
 void history_end_line(struct history *history)
 {
-    struct text *pending = &history->lines.pending;
-    if (pending->failed)
-        history->failed = true;
-    if (pending->length || pending->failed)
-        add_line(history, HISTORY_PRINTED, history->lines.pending_time, text_string(pending),
-                 pending->length);
-    pending->failed = false;
-    text_clear(pending);
+    struct line_splitter *splitter = &history->lines.splitter;
+    lines_end(splitter);
+    history->failed |= splitter->failed;
 }
 
 void history_add_text(struct history *history, uint64_t time, const char *bytes, size_t length)
 {
-    struct text *pending = &history->lines.pending;
-    while (length) {
-        const char *end = memchr(bytes, '\n', length);
-        const size_t part = end ? (size_t)(end - bytes) : length;
-        if (!pending->length)
-            history->lines.pending_time = time;
-        if (end && !pending->length)
-            add_line(history, HISTORY_PRINTED, time, bytes, part);
-        else
-            text_append(pending, bytes, part);
-        if (end || pending->length >= PENDING_BYTES)
-            history_end_line(history);
-        bytes += part + (end != NULL);
-        length -= part + (end != NULL);
-    }
+    struct line_splitter *splitter = &history->lines.splitter;
+    lines_add(splitter, time, bytes, length);
+    history->failed |= splitter->failed;
 }
 
 void history_add_message(struct history *history, uint64_t time, const char *text)
@@ -110,5 +102,5 @@ void history_lines_free(struct history_lines *lines)
     for (size_t i = 0; i < lines->count; i++)
         free_part(&lines->parts[i]);
     free(lines->parts);
-    text_free(&lines->pending);
+    lines_free(&lines->splitter);
 }

@@ -75,3 +75,8 @@ bool answer_is_temporary(long status)
 {
     return status == 429 || status == 502 || status == 503 || status == 504;
 }
+
+bool answer_is_refusal(long status)
+{
+    return status == 404 || status == 405 || status == 501;
+}

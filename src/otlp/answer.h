@@ -20,5 +20,7 @@ bool answer_read(const void *body, size_t size, bool is_success, struct answer *
 
 /* Whether a request that was answered so may be sent again. */
 bool answer_is_temporary(long status);
+/* Whether the receiver has nothing at this address that takes requests. */
+bool answer_is_refusal(long status);
 
 #endif

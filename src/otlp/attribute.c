@@ -26,11 +26,16 @@ static void close_value(struct encoder *encoder)
     encode_close(encoder);
 }
 
+void attribute_value(struct encoder *encoder, const char *bytes, size_t length)
+{
+    encode_string(encoder, VALUE_STRING, bytes, length);
+}
+
 void attribute_string(struct encoder *encoder, unsigned list, const char *key, const char *bytes,
                       size_t length)
 {
     open_value(encoder, list, key);
-    encode_string(encoder, VALUE_STRING, bytes, length);
+    attribute_value(encoder, bytes, length);
     close_value(encoder);
 }
 

@@ -6,6 +6,8 @@
 #include "otlp/encode.h"
 #include "reader/reader.h"
 
+/* Writes the text of a value into the message AnyValue that was opened. */
+void attribute_value(struct encoder *encoder, const char *bytes, size_t length);
 /* list: the number of the field of the list in which the attribute stands. */
 void attribute_string(struct encoder *encoder, unsigned list, const char *key, const char *bytes,
                       size_t length);

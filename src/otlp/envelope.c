@@ -14,6 +14,7 @@ enum { REQUEST_RESOURCES = 1, RESOURCE_SCOPES = 2 };
 
 const struct envelope envelope_spans = {"resourceSpans", "scopeSpans", "spans"};
 const struct envelope envelope_metrics = {"resourceMetrics", "scopeMetrics", "metrics"};
+const struct envelope envelope_logs = {"resourceLogs", "scopeLogs", "logRecords"};
 
 void envelope_resource(struct encoder *encoder, const char *service)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is around spans and metrics in a request, which is the same for both but for its names. */
+/* What is around spans, metrics and log records in a request, which is the same for all but for its names. */
 #ifndef SPOOR_OTLP_ENVELOPE_H
 #define SPOOR_OTLP_ENVELOPE_H
 
@@ -8,7 +8,7 @@
 struct envelope {
     const char *resources, *scopes, *items; /* names of the lists */
 };
-extern const struct envelope envelope_spans, envelope_metrics;
+extern const struct envelope envelope_spans, envelope_metrics, envelope_logs;
 
 /* Numbers of fields: of the items in their scope, of attributes in the resource. */
 enum { ENVELOPE_ITEMS = 2, ENVELOPE_ATTRIBUTES = 1 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For what reads the OpenTelemetry protocol (OTLP): objects of recordings as spans, maps of scripts as metrics.
+/* For what reads the OpenTelemetry protocol (OTLP): objects of recordings as spans, maps of scripts as metrics, what
+ * scripts print as log records.
  *
  *   encode.h      one writer for both encodings, protocol buffers and JSON
  *   attribute.h   attributes, above all the arguments of events
@@ -7,7 +8,9 @@
  *   spans.h       events of a recording become spans
  *   batch.h       spans become requests of bounded size
  *   metrics.h     maps of a script, as the metrics that src/metrics makes of them
- *   envelope.h    what is around both in a request
+ *   logs.h        printed lines, in requests that wait
+ *   envelope.h    what is around all of them in a request
+ *   address.h     where they go
  *   sender.h      requests go to an address, and again when it has no time
  *   curl.h        libcurl; answer.h, what the receiver says
  *   choice.h      the traces that leave the machine when only the slowest ones do */

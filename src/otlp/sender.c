@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/gzip.h"
 #include "base/terminal.h"
+#include "otlp/address.h"
 #include "otlp/answer.h"
 #include "otlp/curl.h"
 #include "otlp/header.h"
@@ -41,36 +42,10 @@ struct sender {
     uint64_t failing_since; /* monotonic clock; 0: all is well */
     uint64_t not_before;    /* when it is tried again */
     bool has_given_up;
+    bool is_refused; /* the receiver takes nothing of this kind */
 };
 
-bool sender_is_url(const char *place)
-{
-    return strstr(place, "://") != NULL;
-}
-
 /* ---- opening ---- */
-
-/* An address without a path gets the one that the specification names. */
-static int make_url(struct sender *sender, const char *url, struct text *why)
-{
-    const char *host = strstr(url, "://") + strlen("://");
-    const char *path = strpbrk(host, "/?#");
-    if ((strncasecmp(url, "http://", strlen("http://")) &&
-         strncasecmp(url, "https://", strlen("https://"))) ||
-        !*host || path == host) {
-        terminal_print(why, "'%s' is no address: http://HOST:PORT, https://…, or a file", url);
-        return -EINVAL;
-    }
-    for (const char *at = url; *at; at++)
-        if ((unsigned char)*at <= ' ' || *at == 0x7f) {
-            terminal_print(why, "'%s' is no address: it has blanks or control characters", url);
-            return -EINVAL;
-        }
-    text_add(&sender->url, url);
-    if (!path || !strcmp(path, "/"))
-        text_add(&sender->url, sender->options.path + (path ? 1 : 0));
-    return sender->url.failed ? -ENOMEM : 0;
-}
 
 static int append_header(void *context, const char *line)
 {
@@ -152,7 +127,7 @@ int sender_open(const struct sender_options *options, struct sender **out, struc
     sender->options = *options;
     if (!options->patience_ns)
         sender->options.patience_ns = SENDER_PATIENCE_NS;
-    int error = make_url(sender, options->url, why);
+    int error = address_make(options->url, options->path, &sender->url, why);
     if (!error && (error = curl_load(&reason))) {
         text_printf(why, "sending needs libcurl.so.4: %s", text_string(&reason));
         text_add(hint, "install Debian's package libcurl4, or Fedora's libcurl; a file does without");
@@ -219,9 +194,14 @@ static void note_reason(struct sender *sender, const char *reason)
         text_add(&sender->reason, reason);
 }
 
+static void count_missing(struct sender *sender, uint64_t items)
+{
+    *(sender->is_refused ? &sender->counts.refused : &sender->counts.lost) += items;
+}
+
 static void lose(struct sender *sender, struct slot *slot, const char *reason)
 {
-    sender->counts.lost += slot->items;
+    count_missing(sender, slot->items);
     note_reason(sender, reason);
     release(slot);
 }
@@ -310,6 +290,13 @@ static bool is_temporary(int error)
            error == CURL_NOT_SENT || error == CURL_NOT_RECEIVED;
 }
 
+/* Whether the receiver has answered that it takes nothing of this kind, and need not. */
+static bool refuses(const struct sender *sender, long status)
+{
+    return sender->options.refusable && !sender->counts.sent && !sender->counts.rejected &&
+           answer_is_refusal(status);
+}
+
 static void settle(struct sender *sender, struct slot *slot, int error)
 {
     struct text reason = {0};
@@ -334,7 +321,14 @@ static void settle(struct sender *sender, struct slot *slot, int error)
     text_clear(&slot->answer);
     if (error ? is_temporary(error) : answer_is_temporary(status))
         try_later(sender, slot, text_string(&reason), error ? 0 : wanted);
-    else {
+    else if (!error && refuses(sender, status)) {
+        say(sender, "NOTE: %s takes no %s (%s): they are not sent", text_string(&sender->url),
+            sender->options.refusable, text_string(&reason));
+        slot->state = SLOT_WAITS;
+        sender->is_refused = true;
+        sender->options.goes_on = false;
+        give_up(sender, text_string(&reason));
+    } else {
         if (!sender->reason.length)
             say(sender, "WARNING: %s: %s", text_string(&sender->url), text_string(&reason));
         lose(sender, slot, text_string(&reason));
@@ -368,7 +362,7 @@ static struct slot *find_slot(struct sender *sender, int state)
     return NULL;
 }
 
-static bool is_busy(const struct sender *sender)
+bool sender_is_busy(const struct sender *sender)
 {
     for (size_t i = 0; i < SLOTS; i++)
         if (sender->slots[i].state != SLOT_FREE)
@@ -394,7 +388,7 @@ void sender_run(struct sender *sender, int wait_ms)
         if (message->kind == CURL_DONE && !curl.ask(message->easy, CURL_PRIVATE_OF, &slot) && slot)
             settle(sender, (struct slot *)slot, message->data.error);
     }
-    if (wait_ms > 0 && is_busy(sender))
+    if (wait_ms > 0 && sender_is_busy(sender))
         curl.wait(sender->multi, NULL, 0, wait_ms, NULL);
 }
 
@@ -412,7 +406,7 @@ int sender_send(struct sender *sender, const struct text *body, uint64_t items)
     while (!sender->has_given_up && !(slot = find_slot(sender, SLOT_FREE)))
         sender_run(sender, WAIT_MS);
     if (sender->has_given_up) {
-        sender->counts.lost += items;
+        count_missing(sender, items);
         return 0;
     }
     slot->items = items;
@@ -425,10 +419,20 @@ int sender_send(struct sender *sender, const struct text *body, uint64_t items)
     return 0;
 }
 
+void sender_goes_no_further(struct sender *sender)
+{
+    sender->options.goes_on = false;
+}
+
 void sender_finish(struct sender *sender)
 {
-    while (is_busy(sender))
+    while (sender_is_busy(sender))
         sender_run(sender, WAIT_MS);
+}
+
+const char *sender_url(const struct sender *sender)
+{
+    return text_string(&sender->url);
 }
 
 struct sender_counts sender_counts(const struct sender *sender)

@@ -21,6 +21,7 @@ struct sender_options {
     const char *url;
     const char *path;           /* if the address has none */
     bool goes_on;               /* after it has given up what waited, it tries what comes later */
+    const char *refusable;      /* what a receiver need not take: "log records"; NULL: it has to */
     const char *const *headers; /* NAME=VALUE, NULL-terminated; NULL: none but the environment's (header.h) */
     uint64_t patience_ns;       /* 0: SENDER_PATIENCE_NS */
     const volatile int *stop;   /* when it is set nothing is waited for any more */
@@ -29,13 +30,12 @@ struct sender_options {
 
 struct sender_counts {
     uint64_t sent, rejected, lost;     /* items */
+    uint64_t refused;                  /* items that a receiver does not take: see refusable */
     uint64_t requests, retries, bytes; /* bodies as they were sent */
 };
 
 struct sender;
 
-/* Whether a place of --otlp is an address; otherwise it is a file. */
-bool sender_is_url(const char *place);
 /* Returns 0, or -errno with the reason and perhaps a hint. */
 int sender_open(const struct sender_options *options, struct sender **out, struct text *why,
                 struct text *hint);
@@ -46,8 +46,14 @@ bool sender_has_room(const struct sender *sender);
 int sender_send(struct sender *sender, const struct text *body, uint64_t items);
 /* Does what can be done now, and waits for more at most so long. */
 void sender_run(struct sender *sender, int wait_ms);
+/* The end is near: what is given up from now on is given up for good. */
+void sender_goes_no_further(struct sender *sender);
+/* Whether something was neither sent nor lost yet. */
+bool sender_is_busy(const struct sender *sender);
 /* Waits until everything was sent or is lost. */
 void sender_finish(struct sender *sender);
+/* The address that requests go to. */
+const char *sender_url(const struct sender *sender);
 struct sender_counts sender_counts(const struct sender *sender);
 /* Why something was lost or rejected, as it was said first; "" if nothing was. */
 const char *sender_reason(const struct sender *sender);

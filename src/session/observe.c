@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells an observer what is printed and when. Of the text that is printed, what maps print is left out: a watcher of maps
+/* Tells observers what is printed and when. Of the text that is printed, what maps print is left out: a watcher of maps
  * says where that begins and ends in session.out. */
 #include "session/state.h"
 
@@ -36,9 +36,10 @@ void observe_text(struct session *session)
 {
     const struct session_observer *observer = session->options.observer;
     const size_t told = output_observe(session)->told;
-    if (observer && session->out.length > told)
-        observer->printed(observer->state, time_of(session), session->out.bytes + told,
-                          session->out.length - told);
+    const uint64_t time = observer && session->out.length > told ? time_of(session) : 0;
+    for (; observer && session->out.length > told; observer = observer->next)
+        if (observer->printed)
+            observer->printed(observer->state, time, session->out.bytes + told, session->out.length - told);
     observe_skip(session);
 }
 
@@ -49,14 +50,18 @@ void observe_skip(struct session *session)
 
 void observe_message(struct session *session, const char *text)
 {
-    const struct session_observer *observer = session->options.observer;
-    if (observer && session->host)
-        observer->reported(observer->state, time_of(session), text);
+    const struct session_observer *observer = session->host ? session->options.observer : NULL;
+    const uint64_t time = observer ? time_of(session) : 0;
+    for (; observer; observer = observer->next)
+        if (observer->reported)
+            observer->reported(observer->state, time, text);
 }
 
 void observe_passing(struct session *session, bool is_end)
 {
     const struct session_observer *observer = session->options.observer;
-    if (observer)
-        observer->passed(observer->state, session, session->host->operations->clock(session->host), is_end);
+    const uint64_t time = observer ? session->host->operations->clock(session->host) : 0;
+    for (; observer; observer = observer->next)
+        if (observer->passed)
+            observer->passed(observer->state, session, time, is_end);
 }

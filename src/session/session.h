@@ -16,7 +16,7 @@
  *   special.c         runs the programs of begin, end, self, iter and interval probes
  *   interrupt.c       signals that ask for the end, which then comes soon
  *   output.c          where the output goes: files, pipes, readers that pause
- *   observe.c         tells an observer what is printed, and when
+ *   observe.c         tells observers what is printed, and when
  *   limits.c          --duration, --max-memory
  *   runtime_errors.c  what went wrong inside programs, reported when it grows
  *   pump.c            goes on reading while handlers of events are slow
@@ -114,10 +114,11 @@ struct session_options {
                   const uint8_t *record);
 };
 
-/* Somebody who keeps what a trace prints, with its time. All are called by the session's thread. Times are those of the boot
- * clock, ns; over recordings, of their events. */
+/* Somebody who keeps what a trace prints, with its time. All functions are called by the session's thread, and may be NULL.
+ * Times are those of the boot clock, ns; over recordings, of their events. */
 struct session_observer {
     void *state;
+    const struct session_observer *next; /* who is told after this one; or NULL */
     /* Gets what the script printed, as it is written: text, or lines of JSON. Maps are left out: see `watcher`. */
     void (*printed)(void *state, uint64_t time, const char *bytes, size_t length);
     /* Gets what is reported beside the output. */

@@ -60,6 +60,8 @@ ABOUT = {2: ("aggregationTemporality", "small"), 3: ("isMonotonic", "bool")}
 METRIC = {1: ("name", "text"), 2: ("description", "text"), 3: ("unit", "text"), 5: ("gauge", {1: ("dataPoints", [NUMBER])}), 7: ("sum", {1: ("dataPoints", [NUMBER]), **ABOUT}),
           9: ("histogram", {1: ("dataPoints", [HISTOGRAM]), **ABOUT}), 10: ("exponentialHistogram", {1: ("dataPoints", [EXPONENTIAL]), **ABOUT}), 11: ("summary", {1: ("dataPoints", [SUMMARY])})}
 METRICS = {1: ("resourceMetrics", [{1: ("resource", {1: ("attributes", [ATTRIBUTE])}), 2: ("scopeMetrics", [{1: ("scope", {1: ("name", "text"), 2: ("version", "text")}), 2: ("metrics", [METRIC])}])}])}
+RECORD = {1: ("timeUnixNano", "fixed"), 5: ("body", {1: ("stringValue", "text")}), 11: ("observedTimeUnixNano", "fixed")}
+LOGS = {1: ("resourceLogs", [{1: ("resource", {1: ("attributes", [ATTRIBUTE])}), 2: ("scopeLogs", [{1: ("scope", {1: ("name", "text"), 2: ("version", "text")}), 2: ("logRecords", [RECORD])}])}])}
 
 
 def decode(data, message):
@@ -132,11 +134,12 @@ def sorted_spans(spans):
 # ---- a receiver ----
 class Receiver:
     """Answers as the script says: one item for each request, the last one for all that follow. An item is a status, or a
-    function that is given the handler."""
+    function that is given the handler, or has these by the last word of the path, where 200 is what is missing."""
 
     def __init__(self, *script):
         outer = self
-        self.script, self.bodies, self.taken, self.headers, self.paths, self.times = list(script) or [200], [], [], [], [], []
+        self.script, self.bodies, self.headers, self.paths, self.times = list(script) or [200], [], [], [], []
+        self.taken, self.taken_paths = [], []
         lock = threading.Lock()
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -150,11 +153,14 @@ class Receiver:
                     outer.headers.append(self.headers)
                     outer.paths.append(self.path)
                     step = outer.script.pop(0) if len(outer.script) > 1 else outer.script[0]
+                    if isinstance(step, dict):
+                        step = step.get(os.path.basename(self.path), 200)
                 if callable(step):
                     step(self)
                     return
                 if step == 200:
                     outer.taken.append(body)
+                    outer.taken_paths.append(self.path)
                 self.answer(step)
 
             def answer(self, status, body=b"", **headers):
@@ -187,7 +193,7 @@ class Receiver:
         self.server.server_close()
 
     def requests(self, message=REQUEST):
-        return [decode(gzip.decompress(body), message) for body in self.taken]
+        return [decode(gzip.decompress(body), message) for path, body in zip(self.taken_paths, self.taken) if ("/v1/logs" in path) == (message is LOGS)]
 
 
 def sent(file, *script, options=()):
@@ -643,6 +649,114 @@ def part_trace():
         done = trace(ticks, receiver.url, "--openmetrics-period", "0.1s", host="kernel")
         last = points(metrics_of(receiver.requests(METRICS))["spoor_script_n"])
         result("a receiver that is well again has all of it", None if done.returncode == 0 and last == {(): {"asDouble": 51.0}} else (last, done.stderr))
+
+
+def records_of(requests):
+    return [record for request in requests for resource in request["resourceLogs"] for scope in resource["scopeLogs"] for record in scope["logRecords"]]
+
+
+def bodies_of(requests):
+    return [record["body"]["stringValue"] for record in records_of(requests)]
+
+
+def missing_lines(done):
+    found = re.search(r"(\d+) of (\d+) lines did not arrive", done.stderr)
+    return found and (int(found[1]), int(found[2]))
+
+
+LINES = """
+begin {
+    printf("half "); printf("a line\\n"); printf("two\\nlines\\n"); printf("\\n"); print((1, "x"));
+    @m["key"] = count(); print(@m); printf("no end");
+    exit();
+}
+end { printf(" yet\\nlast"); }
+"""
+LINES_SENT = ["half a line", "two", "lines", "(1, x)", "no end yet", "last"]
+
+
+def part_lines():
+    with Receiver() as receiver:
+        before = time.time_ns()
+        done = trace(LINES, receiver.url)
+        records, after = records_of(receiver.requests(LOGS)), time.time_ns()
+    plain = subprocess.run([spoor, "--host", "vm", "-q", "script.bt"], capture_output=True, text=True, timeout=60)
+    result("lines are log records, and maps are none", None if bodies_of(receiver.requests(LOGS)) == LINES_SENT and done.returncode == 0 and not done.stderr else (bodies_of(receiver.requests(LOGS)), done.stderr))
+    result("they are printed as without --otlp", None if done.stdout == plain.stdout and "@m[key]: 1" in done.stdout else (done.stdout, plain.stdout))
+    times = [int(record["timeUnixNano"]) for record in records]
+    result("they have their times", None if times == sorted(times) and all(before < moment < after for moment in times) and all(before < int(record["observedTimeUnixNano"]) < after for record in records) else (before, times, after))
+    request = receiver.requests(LOGS)[0]["resourceLogs"][0]
+    result("their resource and scope are those of metrics", None if {**request["resource"], **request["scopeLogs"][0]["scope"]} == {**receiver.requests(METRICS)[0]["resourceMetrics"][0]["resource"],
+           **receiver.requests(METRICS)[0]["resourceMetrics"][0]["scopeMetrics"][0]["scope"]} else request)
+    done = trace(LINES, "lines.json")
+    written = lines_of("lines.json")
+    result("a file has metrics and lines", None if bodies_of(line for line in written if "resourceLogs" in line) == LINES_SENT and [line for line in written if "resourceMetrics" in line] and not done.returncode else (written, done.stderr))
+    decoder = os.environ.get("OTEL_DECODER")
+    if decoder:
+        with open("logs.body", "wb") as out:
+            out.write(gzip.decompress(receiver.taken[receiver.taken_paths.index("/v1/logs")]))
+        decoded = subprocess.run(["node", root + "/tests/programs/otlp_decode.js", decoder, "logs.body"], capture_output=True, text=True, timeout=60)
+        result("OpenTelemetry's decoder reads the same lines", decoded.stderr or (None if without_empty(json.loads(decoded.stdout)) == without_empty(receiver.requests(LOGS)[0]) else decoded.stdout))
+    else:
+        print("skip OpenTelemetry's decoder: npm did not bring it")
+    with Receiver() as receiver:
+        done = trace(LINES, receiver.url, "--html", "lines.html", "-f", "json")
+        bodies = bodies_of(receiver.requests(LOGS))
+        result("-f json, beside --html", None if [json.loads(body) for body in bodies] == [json.loads(line) for line in done.stdout.splitlines() if json.loads(line)["type"] != "map"] and bodies
+               and os.path.getsize("lines.html") > 1000 else (bodies, done.stdout, done.stderr))
+
+    for path, wanted in (("/", "/v1/logs"), ("/v1/metrics", "/v1/logs"), ("/base/v1/metrics?key=1", "/base/v1/logs?key=1")):
+        with Receiver() as receiver:
+            done = trace(LINES, receiver.url + path)
+            result("lines of an address with " + path, None if wanted in receiver.paths and bodies_of(receiver.requests(LOGS)) == LINES_SENT and not done.returncode else (receiver.paths, done.stderr))
+    for path in "/own", "/v1/metrics/", "/xv1/metrics", "/v1/traces?a=/v1/metrics":
+        with Receiver() as receiver:
+            done = trace(LINES, receiver.url + path)
+            result("nothing says where lines go with " + path, None if set(receiver.paths) == {path} and done.returncode == 0 and "NOTE: 6 lines were not sent: " + receiver.url in done.stderr else (receiver.paths, done.stderr))
+
+    file = record("./recording", "lines", "20000", "1", "0", "16384")
+    events = {int(event["timeUnixNano"]) for span in (report("-f", file, "--otlp", "spans.json"), spans_of(lines_of("spans.json")))[1] for event in span["events"]}
+    with Receiver() as receiver:
+        done = trace('trace:BDEV_IO_START { printf("%llu\\n", nsecs); }', receiver.url, "-f", file)
+        records = records_of(receiver.requests(LOGS))
+        times = [int(record["timeUnixNano"]) for record in records]
+        near = min(events) - 10**9 < min(times, default=0) <= max(times, default=0) < max(events) + 10**9
+        result("over recordings all lines arrive, with the times of their events", None if sorted(record["body"]["stringValue"] for record in records) == sorted(done.stdout.split()) and len(records) >= 20000 and near else
+               (len(records), len(done.stdout.split()), near, done.stderr))
+
+
+def part_lines_faults():
+    for status in 404, 405, 501:
+        with Receiver({"logs": status}) as receiver:
+            done = trace(LINES, receiver.url)
+            said = done.stderr.count(f"takes no log records (it answers {status}): they are not sent"), done.stderr.count("NOTE: 6 lines were not sent")
+            result(f"a receiver of metrics alone answers {status}", None if done.returncode == 0 and said == (1, 1) and receiver.paths.count("/v1/logs") == 1 and metrics_of(receiver.requests(METRICS)) else (receiver.paths, done.returncode, done.stderr))
+    with Receiver({"logs": 400}) as receiver:
+        done = trace(LINES, receiver.url)
+        result("400 is no reason to take none", None if done.returncode == 1 and missing_lines(done) == (6, 6) and metrics_of(receiver.requests(METRICS)) else done.stderr)
+    with Receiver({"logs": 503}, {"logs": 503}, 200) as receiver:
+        done = trace(LINES, receiver.url)
+        result("lines are tried again", None if done.returncode == 0 and bodies_of(receiver.requests(LOGS)) == LINES_SENT else done.stderr)
+    for name, fault in (("never answers", never_answer), ("answers 503", 503), ("closes in the middle", close_in_the_middle), ("sends garbage", garbage)):
+        with Receiver({"logs": fault}) as receiver:
+            begin = time.monotonic()
+            done = trace(LINES, receiver.url, "--otlp-wait", "0.3s")
+            seconds = time.monotonic() - begin
+            result(f"a receiver of lines that {name}", None if done.returncode == 1 and missing_lines(done) == (6, 6) and "the last ones among them" in done.stderr and seconds < 10 and "no end yet\nlast" in done.stdout
+                   and metrics_of(receiver.requests(METRICS)) and "data points" not in done.stderr else (seconds, done.returncode, done.stderr))
+    with Receiver() as receiver:
+        url = receiver.url
+    done = trace(LINES, url, "--otlp-wait", "0.3s")
+    result("lines of a receiver that is down", None if done.returncode == 1 and missing_lines(done) == (6, 6) and "last" in done.stdout else done.stderr)
+    partial = lambda handler: handler.answer(200, b"\x0a\x0c\x08\x03\x12\x08too many")
+    with Receiver({"logs": partial}) as receiver:
+        done = trace(LINES, receiver.url)
+        result("lines that a receiver rejects are counted", None if missing_lines(done) == (3, 6) and "too many" in done.stderr else done.stderr)
+    many = 'begin { $i = 0; while ($i < 30000) { printf("line %d\\n", $i); $i++; } exit(); }'
+    with Receiver({"logs": never_answer}) as receiver:
+        done = trace(many, receiver.url, "--otlp-wait", "0.3s")
+        printed = done.stdout.count("line")
+        result("what the queue has no room for is counted, and printed", None if done.returncode == 1 and printed > 20000 and missing_lines(done) == (printed, printed) else (printed, done.stderr))
 
 
 parts = {name[5:]: part for name, part in list(globals().items()) if name.startswith("part_")}

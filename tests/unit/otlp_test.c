@@ -8,8 +8,10 @@
 
 #include <cmocka.h>
 
+#include "otlp/address.h"
 #include "otlp/answer.h"
 #include "otlp/header.h"
+#include "otlp/logs.h"
 #include "otlp/traceparent.h"
 
 static bool reads(const char *text, struct traceparent *parent)
@@ -76,6 +78,76 @@ static void test_status(void **state)
     (void)state;
     assert_true(answer_is_temporary(429) && answer_is_temporary(503));
     assert_false(answer_is_temporary(400) || answer_is_temporary(500) || answer_is_temporary(200));
+    assert_true(answer_is_refusal(404) && answer_is_refusal(405) && answer_is_refusal(501));
+    assert_false(answer_is_refusal(400) || answer_is_refusal(503) || answer_is_refusal(200));
+}
+
+static void test_addresses(void **state)
+{
+    static const struct {
+        const char *given, *metrics, *logs; /* NULL: there is none */
+    } cases[] = {
+        {"http://host", "http://host/v1/metrics", "http://host/v1/logs"},
+        {"HTTPS://host:1/", "HTTPS://host:1/v1/metrics", "HTTPS://host:1/v1/logs"},
+        {"http://host/v1/metrics", "http://host/v1/metrics", "http://host/v1/logs"},
+        {"http://host/a/v1/metrics?b=/c#d", "http://host/a/v1/metrics?b=/c#d",
+         "http://host/a/v1/logs?b=/c#d"},
+        {"http://host/a", "http://host/a", NULL},
+        {"http://host/?a", "http://host/?a", NULL},
+        {"http://host?x=/v1/metrics", "http://host?x=/v1/metrics", NULL},
+        {"http://host/v1/metrics/", "http://host/v1/metrics/", NULL},
+        {"http:///v1/metrics", NULL, NULL},
+        {"ftp://host", NULL, NULL},
+        {"http://a b", NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text url = {0}, logs = {0}, why = {0};
+        const int error = address_make(cases[i].given, ADDRESS_METRICS, &url, &why);
+        assert_int_equal(error != 0, !cases[i].metrics);
+        if (!error) {
+            assert_string_equal(text_string(&url), cases[i].metrics);
+            assert_int_equal(address_of_logs(text_string(&url), &logs), cases[i].logs != NULL);
+            assert_string_equal(text_string(&logs), cases[i].logs ? cases[i].logs : "");
+        } else
+            assert_non_null(strstr(text_string(&why), "is no address"));
+        text_free(&url);
+        text_free(&logs);
+        text_free(&why);
+    }
+}
+
+/* Requests are bounded in records and bytes, and so is their number; what has no room is counted. */
+static void test_log_queue(void **state)
+{
+    static char line[LOGS_BYTES_MAX / 4];
+    struct log_queue queue;
+    struct log_request request;
+    uint64_t taken = 0;
+    (void)state;
+    memset(line, 'x', sizeof line);
+    log_queue_init(&queue, "test", true);
+    assert_false(log_queue_take(&queue, true, &request));
+    assert_false(log_queue_add(&queue, 1, "a", 1));
+    assert_false(log_queue_take(&queue, false, &request)); /* it is neither full nor old */
+    assert_true(log_queue_take(&queue, true, &request));
+    assert_int_equal(request.records, 1);
+    assert_non_null(strstr(text_string(&request.text), "{\"timeUnixNano\":\"1\","));
+    assert_non_null(strstr(text_string(&request.text), "\"body\":{\"stringValue\":\"a\"}}]}]}]}"));
+    text_free(&request.text);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(log_queue_add(&queue, 1, line, sizeof line), i == 3);
+    for (int i = 0; i < LOGS_RECORDS_MAX * LOGS_REQUESTS_MAX; i++)
+        assert_true(log_queue_add(&queue, 1, "b", 1));
+    assert_int_equal(queue.lost, LOGS_RECORDS_MAX);
+    while (log_queue_take(&queue, false, &request)) {
+        assert_int_equal(request.records, taken ? LOGS_RECORDS_MAX : 4);
+        taken += request.records;
+        text_free(&request.text);
+    }
+    assert_int_equal(taken, 4 + LOGS_RECORDS_MAX * (LOGS_REQUESTS_MAX - 1));
+    log_queue_add(&queue, 1, "c", 1);
+    log_queue_free(&queue);
 }
 
 static int gather(void *context, const char *line)
@@ -126,10 +198,9 @@ static void test_listed_headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traceparent),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_listed_headers),
+        cmocka_unit_test(test_traceparent), cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_status),      cmocka_unit_test(test_listed_headers),
+        cmocka_unit_test(test_addresses),   cmocka_unit_test(test_log_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Metrics and lines have a receiver each, which may fail alone, or one file. */
+#include "cmd/otlp_script.h"
+
+#include <stdlib.h>
+
+#include "cmd/command.h"
+#include "cmd/otlp_lines.h"
+#include "cmd/otlp_metrics.h"
+#include "cmd/stop.h"
+#include "otlp/address.h"
+#include "otlp/header.h"
+
+#define PATIENCE_NS 5000000000ull
+
+struct otlp_script {
+    struct otlp_target target;       /* of metrics; if it is a file, of lines, too */
+    struct otlp_target lines_target; /* of lines, if that is a receiver */
+    struct otlp_metrics metrics;
+    struct otlp_lines lines;
+    struct metric_outlet outlet;
+};
+
+static volatile int stop_asked;
+
+static void report(const char *text)
+{
+    enum { PATIENCE_MS = 100 };
+    struct text line = {0};
+    text_printf(&line, "%s\n", text);
+    command_write_in_time(text_string(&line), PATIENCE_MS);
+    text_free(&line);
+}
+
+/* ---- while the trace runs ---- */
+
+static int publish(void *state, int (*source)(void *of, struct metric_writer *writer), void *of)
+{
+    struct otlp_script *script = state;
+    return otlp_metrics_publish(&script->metrics, source, of);
+}
+
+static void run_sender(struct otlp_target *target, int wait_ms)
+{
+    if (target->sender)
+        sender_run(target->sender, wait_ms);
+}
+
+static void run(void *state)
+{
+    struct otlp_script *script = state;
+    run_sender(&script->target, 0);
+    run_sender(&script->lines_target, 0);
+    otlp_metrics_send(&script->metrics);
+    otlp_lines_send(&script->lines);
+}
+
+/* ---- its beginning and end ---- */
+
+/* Opens the receiver of lines, if the address of the metrics says where it is. Returns 0, or 1 after a message. */
+static int open_lines(struct otlp_script *script, const struct otlp_options *options)
+{
+    const struct otlp_use use = {
+        .goes_on = true, .refusable = "log records", .stop = &stop_asked, .report = report};
+    struct otlp_options beside = *options;
+    struct text url = {0};
+    int error = 0;
+    if (address_of_logs(sender_url(script->target.sender), &url)) {
+        beside.place = text_string(&url);
+        error = otlp_open(&script->lines_target, &beside, &use);
+        script->lines_target.place = options->place;
+    }
+    text_free(&url);
+    return error;
+}
+
+static int open_targets(struct otlp_script *script, const struct otlp_options *options)
+{
+    const struct otlp_use use = {
+        .path = ADDRESS_METRICS, .goes_on = true, .stop = &stop_asked, .report = report};
+    int error = otlp_open(&script->target, options, &use);
+    if (!error && script->target.sender && (error = open_lines(script, options)))
+        sender_close(script->target.sender);
+    unsetenv(HEADERS_VARIABLE); /* the command that is traced is to have no key of the receiver */
+    return error;
+}
+
+int otlp_script_open(struct options *options, struct otlp_script **out)
+{
+    struct otlp_options wanted = options->otlp;
+    struct otlp_script *script = *out = NULL;
+    if (!wanted.place)
+        return 0;
+    if (!(script = calloc(1, sizeof *script))) {
+        command_print(stderr, "ERROR: --otlp: there is not enough memory\n");
+        return 1;
+    }
+    if (!wanted.patience_ns)
+        wanted.patience_ns = PATIENCE_NS;
+    if (open_targets(script, &wanted)) {
+        free(script);
+        return 1;
+    }
+    const bool is_file = !script->target.sender;
+    script->metrics.target = &script->target;
+    otlp_lines_begin(&script->lines,
+                     is_file                       ? &script->target
+                     : script->lines_target.sender ? &script->lines_target
+                                                   : NULL,
+                     is_file);
+    script->lines.observer.next = options->session.observer;
+    options->session.observer = &script->lines.observer;
+    script->outlet = (struct metric_outlet){script, publish, run};
+    *out = script;
+    return 0;
+}
+
+const struct metric_outlet *otlp_script_outlet(const struct otlp_script *script)
+{
+    return script ? &script->outlet : NULL;
+}
+
+static bool is_busy(const struct otlp_script *script)
+{
+    return script->metrics.points || otlp_lines_wait(&script->lines) ||
+           sender_is_busy(script->target.sender) ||
+           (script->lines_target.sender && sender_is_busy(script->lines_target.sender));
+}
+
+/* Sends all that is left. Returns whether it arrived. */
+static bool finish(struct otlp_script *script)
+{
+    enum { WAIT_MS = 10 };
+    struct sender *lines = script->lines_target.sender;
+    stop_on_signals(&stop_asked); /* whoever asks for the end again does not want to wait */
+    sender_goes_no_further(script->target.sender);
+    if (lines)
+        sender_goes_no_further(lines);
+    while (is_busy(script)) {
+        run(script);
+        run_sender(&script->target, WAIT_MS);
+        run_sender(&script->lines_target, WAIT_MS);
+    }
+    const bool is_right = otlp_metrics_end(&script->metrics);
+    return otlp_lines_report(&script->lines, &script->target) && is_right;
+}
+
+int otlp_script_close(struct otlp_script *script, int status)
+{
+    bool is_right;
+    if (!script)
+        return status;
+    otlp_lines_end(&script->lines);
+    if (script->target.sender) {
+        is_right = finish(script);
+        sender_close(script->target.sender);
+        sender_close(script->lines_target.sender);
+    } else {
+        otlp_lines_send(&script->lines);
+        is_right = !output_close(&script->target.file, script->target.written > 0) &&
+                   otlp_lines_report(&script->lines, &script->target);
+    }
+    otlp_metrics_free(&script->metrics);
+    otlp_lines_free(&script->lines);
+    free(script);
+    return is_right || status ? status : 1;
+}
