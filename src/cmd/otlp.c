@@ -16,6 +16,15 @@ static void report(const char *text)
     text_free(&line);
 }
 
+void otlp_report_in_time(const char *text)
+{
+    enum { PATIENCE_MS = 100 };
+    struct text line = {0};
+    text_printf(&line, "%s\n", text);
+    command_write_in_time(text_string(&line), PATIENCE_MS);
+    text_free(&line);
+}
+
 int otlp_open(struct otlp_target *target, const struct otlp_options *options, const struct otlp_use *use)
 {
     const struct sender_options wanted = {
@@ -87,4 +96,13 @@ int otlp_close(struct otlp_target *target, const char *items, bool is_whole)
     if (is_whole && target->file.path)
         command_print(stderr, "NOTE: %s has %" PRIu64 " %s\n", target->place, target->written, items);
     return 0;
+}
+
+void otlp_abandon(struct otlp_target *target)
+{
+    if (target->sender)
+        sender_close(target->sender);
+    else
+        output_close(&target->file, false);
+    target->sender = NULL;
 }

@@ -46,6 +46,8 @@ struct otlp_use { /* see struct sender_options */
     void (*report)(const char *text); /* NULL: messages are printed at once */
 };
 
+/* For struct otlp_use: prints a message, which is lost if nobody reads it soon, because something else must not wait. */
+void otlp_report_in_time(const char *text);
 /* Opens what the options name. Returns 0, or 1 after a message. */
 int otlp_open(struct otlp_target *target, const struct otlp_options *options, const struct otlp_use *use);
 /* Sends a request about so many items. Returns 0 or -errno. */
@@ -56,5 +58,7 @@ void otlp_report_missing(const struct otlp_target *target, const char *items, ui
 /* Waits for what is under way, closes, and reports how many items arrived. is_whole: nothing failed before. Returns 0, or 1
  * after a message: something was lost. */
 int otlp_close(struct otlp_target *target, const char *items, bool is_whole);
+/* Closes what nothing was sent to, without a word; a file is removed. */
+void otlp_abandon(struct otlp_target *target);
 
 #endif

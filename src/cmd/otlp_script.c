@@ -23,15 +23,6 @@ struct otlp_script {
 
 static volatile int stop_asked;
 
-static void report(const char *text)
-{
-    enum { PATIENCE_MS = 100 };
-    struct text line = {0};
-    text_printf(&line, "%s\n", text);
-    command_write_in_time(text_string(&line), PATIENCE_MS);
-    text_free(&line);
-}
-
 /* ---- while the trace runs ---- */
 
 static int publish(void *state, int (*source)(void *of, struct metric_writer *writer), void *of)
@@ -61,7 +52,7 @@ static void run(void *state)
 static int open_lines(struct otlp_script *script, const struct otlp_options *options)
 {
     const struct otlp_use use = {
-        .goes_on = true, .refusable = "log records", .stop = &stop_asked, .report = report};
+        .goes_on = true, .refusable = "log records", .stop = &stop_asked, .report = otlp_report_in_time};
     struct otlp_options beside = *options;
     struct text url = {0};
     int error = 0;
@@ -77,7 +68,7 @@ static int open_lines(struct otlp_script *script, const struct otlp_options *opt
 static int open_targets(struct otlp_script *script, const struct otlp_options *options)
 {
     const struct otlp_use use = {
-        .path = ADDRESS_METRICS, .goes_on = true, .stop = &stop_asked, .report = report};
+        .path = ADDRESS_METRICS, .goes_on = true, .stop = &stop_asked, .report = otlp_report_in_time};
     int error = otlp_open(&script->target, options, &use);
     if (!error && script->target.sender && (error = open_lines(script, options)))
         sender_close(script->target.sender);

@@ -12,7 +12,9 @@ static volatile int *stop_asked;
 static void stop(int signal)
 {
     static const struct itimerval often = {{0, 200000}, {0, 200000}};
-    if (signal != SIGALRM && !*stop_asked)
+    if (signal == SIGALRM)
+        return;
+    if (!*stop_asked)
         setitimer(ITIMER_REAL, &often, NULL);
     *stop_asked = 1;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The parts of otlp.sh: otlp.py ROOT BUILD [PART].
+import argparse
 import gzip
 import http.server
 import json
@@ -539,6 +540,103 @@ def part_live():
         said = child.communicate(timeout=30)[1]
         spans = spans_of(receiver.requests())
         result("--follow sends spans while the program runs", None if early and child.returncode == 0 and len({span["spanId"] for span in spans}) == len(spans) > early else (early, len(spans), said))
+
+
+def running(*arguments):
+    program = subprocess.Popen(["./recording", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return program, program.stdout.readline().strip()
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def without_times(spans):
+    """What the clock's calibration cannot change, which is another when a recording is read again."""
+    return sorted((span["spanId"], span.get("parentSpanId"), span["name"], [event["name"] for event in span["events"]], sorted(attributes(span).items(), key=str)) for span in spans)
+
+
+def part_record():
+    def recorder(*arguments):
+        return subprocess.Popen([spoor, "record", *arguments], stderr=subprocess.PIPE, text=True)
+
+    program, file = running("recorded", "0", "2", "1000")
+    with Receiver() as receiver:
+        child = recorder("-f", file, "-o", "recorded.spoor", "--otlp", receiver.url)
+        until(lambda: len(receiver.taken) > 3)
+        early = len(spans_of(receiver.requests()))
+        program.kill()
+        program.wait()
+        said = child.communicate(timeout=30)[1]
+        spans = spans_of(receiver.requests())
+    report("-f", "recorded.spoor", "--otlp", "recorded.json")
+    same = without_times(spans) == without_times(spans_of(lines_of("recorded.json")))
+    result("record sends objects as they end, and the file has the same", None if same and 0 < early < len(spans) and child.returncode == 0 and f"NOTE: {len(spans)} spans arrived" in said and "0 were overwritten" in said else
+           (same, early, len(spans), len(spans_of(lines_of("recorded.json"))), said))
+
+    program, file = running("recorded", "0", "1", "1000")
+    with Receiver() as receiver:
+        child = recorder("-f", file, "--otlp", receiver.url)
+        until(lambda: len(receiver.taken) > 1)
+        child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=30)[1]
+        spans = spans_of(receiver.requests())
+        result("without a file, until Ctrl-C, and what was recorded arrives", None if child.returncode == 0 and f"NOTE: {len(spans)} spans arrived" in said and len({span["spanId"] for span in spans}) == len(spans) else (len(spans), said))
+    child = recorder("-f", file, "--duration", "0.3s", "--otlp", "live.json")
+    said = child.communicate(timeout=30)[1]
+    spans = spans_of(lines_of("live.json"))
+    result("to a file", None if child.returncode == 0 and spans and f"NOTE: live.json has {len(spans)} spans" in said else said)
+    for name, fault in (("is down", None), ("never answers", never_answer), ("answers 503", 503), ("closes in the middle", close_in_the_middle)):
+        output = "faulty %s.spoor" % name
+        with Receiver(fault) as receiver:
+            if not fault:
+                receiver.server.server_close()
+            begin = time.monotonic()
+            child = recorder("-f", file, "-o", output, "--duration", "1s", "--otlp", receiver.url, "--otlp-wait", "0.3s")
+            said = child.communicate(timeout=30)[1]
+            seconds = time.monotonic() - begin
+        missing = count_of(child_result(said), 0)
+        written = report("-f", output)
+        result("a recording whose receiver " + name, None if child.returncode == 1 and missing and missing[0] == missing[1] > 0 and "0 were overwritten" in said and abs(written.stdout.count("BDEV_IO_DONE") * 2 - missing[0]) < 50 and seconds < 10 else
+               (seconds, missing, written.stdout.count("BDEV_IO_DONE") * 2, said))
+    with Receiver(503, 503, 200) as receiver:
+        child = recorder("-f", file, "--duration", "1s", "--otlp", receiver.url)
+        said = child.communicate(timeout=30)[1]
+        result("a recording whose receiver is well again", None if child.returncode == 0 and f"NOTE: {len(spans_of(receiver.requests()))} spans arrived" in said else said)
+    release = threading.Event()
+    with Receiver(lambda handler: release.wait(30)) as receiver:
+        child = recorder("-f", file, "--otlp", receiver.url)
+        until(lambda: receiver.bodies)
+        child.send_signal(signal.SIGINT)
+        try:
+            child.wait(0.5)
+        except subprocess.TimeoutExpired:
+            pass
+        waited = child.poll() is None
+        begin = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=30)[1]
+        result("Ctrl-C waits for the receiver, and once more does not", None if waited and child.returncode == 1 and time.monotonic() - begin < 5 and "it was interrupted" in said else (waited, said))
+        release.set()
+    program.kill()
+    program.wait()
+    child = recorder("-f", file, "--otlp", "ended.json")
+    said = child.communicate(timeout=30)[1]
+    report("-f", file, "--otlp", "reported.json")
+    result("of a program that has ended", None if child.returncode == 0 and without_times(spans_of(lines_of("ended.json"))) == without_times(spans_of(lines_of("reported.json"))) else said)
+    before = os.listdir(".")
+    for arguments, wanted in ((["-f", file], "where to? -o FILE, or --otlp URL"), (["-f", file, "--otlp", "x.json", "--rotate-size", "1M"], "needs -o"), (["-f", file, "-o", "x.spoor", "--otlp", "ftp://x"], "is no address"),
+                              (["-f", file, "-o", "recorded.spoor", "--otlp", "x.json"], "recorded.spoor"), (["-f", file, "-o", "x.spoor", "--otlp-wait", "1s"], "needs --otlp")):
+        child = recorder(*arguments)
+        said = child.communicate(timeout=30)[1]
+        result("no: record " + " ".join(arguments[2:]), None if child.returncode == 1 and wanted in said and "arrived" not in said and os.listdir(".") == before else (said, sorted(set(os.listdir(".")) - set(before))))
+
+
+def child_result(said):
+    return argparse.Namespace(stderr=said)
 
 
 KINDS = """
