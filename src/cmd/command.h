@@ -7,7 +7,8 @@
 #include "cmd/options.h"
 
 extern const struct command_line report_line, record_line, convert_line, ctl_line, trace_line, count_line,
-    argdist_line, list_line, profile_line, doctor_line, lsp_line, completion_line, help_line, top_line;
+    argdist_line, list_line, profile_line, doctor_line, lsp_line, completion_line, help_line, top_line,
+    serve_line;
 /* Finds a command by its name; NULL: there is none. */
 const struct command_line *command_find(const char *name);
 void command_list_all(FILE *out); /* prints a line for each */

@@ -17,8 +17,9 @@
 
 /* A first word that is the name of one of these is a command; a script of that name is ./NAME. */
 static const struct command_line *const commands[] = {
-    &top_line,     &report_line, &record_line,  &convert_line, &ctl_line, &trace_line,      &count_line,
-    &argdist_line, &list_line,   &profile_line, &doctor_line,  &lsp_line, &completion_line, &help_line,
+    &top_line,    &report_line, &record_line,     &convert_line, &ctl_line,
+    &trace_line,  &count_line,  &argdist_line,    &list_line,    &profile_line,
+    &doctor_line, &lsp_line,    &completion_line, &help_line,    &serve_line,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

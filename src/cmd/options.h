@@ -31,6 +31,8 @@ struct options {
     const char *metrics;   /* --openmetrics */
     uint64_t metrics_period, metrics_series;
     struct otlp_options otlp;
+    const struct metric_outlet
+        *outlet;              /* where metrics go, for a command that publishes them itself; or NULL */
     pid_t pids[OPTIONS_PIDS]; /* of -p */
     /* Of a script that a command has written: from where on a part of it stands for which word of the command line,
      * in ascending order. Messages about it name the word. */

@@ -101,7 +101,7 @@ int otlp_script_open(struct options *options, struct otlp_script **out)
                      is_file);
     script->lines.observer.next = options->session.observer;
     options->session.observer = &script->lines.observer;
-    script->outlet = (struct metric_outlet){script, publish, run};
+    script->outlet = (struct metric_outlet){.state = script, .publish = publish, .run = run};
     *out = script;
     return 0;
 }

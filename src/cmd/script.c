@@ -276,7 +276,8 @@ static int run(struct options *options, const struct source *source)
     struct otlp_script *sending;
     if (otlp_script_open(options, &sending))
         return 1;
-    return otlp_script_close(sending, run_with(options, source, otlp_script_outlet(sending)));
+    const struct metric_outlet *outlet = options->outlet ? options->outlet : otlp_script_outlet(sending);
+    return otlp_script_close(sending, run_with(options, source, outlet));
 }
 
 /* Returns the name of a script in messages. With several programs each one has its own. */

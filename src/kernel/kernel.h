@@ -183,6 +183,8 @@ int kernel_add_array(struct kernel *kernel, const struct image *image, size_t ma
 
 /* Lets the kernel measure how long programs run, until this process ends; runs() of the host returns it. 0 or -errno. */
 int kernel_count_time(struct kernel *kernel);
+/* Whether it does now, for whatever reason. */
+bool kernel_has_time(const struct kernel *kernel);
 
 /* How many attachments there are. */
 size_t kernel_attached(const struct kernel *kernel);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "bpf/emit/btf_write.h"
 #include "kernel/state.h"
 #include "kernel/syscalls.h"
@@ -270,6 +271,13 @@ struct host_runs load_runs(struct host *host, size_t index)
                               sites_missed(kernel, index)};
 }
 
+bool kernel_has_time(const struct kernel *kernel)
+{
+    char text[8];
+    return kernel->counts_time ||
+           (whole_read_short("/proc/sys/kernel/bpf_stats_enabled", text, sizeof text) > 0 && *text == '1');
+}
+
 int kernel_count_time(struct kernel *kernel)
 {
     union bpf_attr attributes;
@@ -277,9 +285,11 @@ int kernel_count_time(struct kernel *kernel)
     attributes.enable_stats.type = BPF_STATS_RUN_TIME;
     int fd = syscall_bpf(BPF_ENABLE_STATS, &attributes, sizeof attributes);
     struct attachment *attachment = fd >= 0 ? attachment_new(kernel) : NULL;
-    if (attachment)
-        return attachment_add(attachment, fd);
-    if (fd >= 0)
+    if (!attachment && fd >= 0)
         close(fd);
-    return fd < 0 ? fd : -ENOMEM;
+    if (!attachment)
+        return fd < 0 ? fd : -ENOMEM;
+    const int error = attachment_add(attachment, fd);
+    kernel->counts_time = !error;
+    return error;
 }

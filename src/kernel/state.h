@@ -97,6 +97,7 @@ struct kernel {
     size_t watch_count;
     enum pad pad; /* the result of kernel_pad(), if pad_is_known */
     bool pad_is_known;
+    bool counts_time; /* has the kernel measure how long programs run */
     unsigned *online; /* numbers of the CPUs that were online when the host was opened */
     size_t online_count;
 };

@@ -27,6 +27,7 @@ enum {
     MHD_OPTION_CLIENTS_LIMIT = 2,
     MHD_OPTION_TIMEOUT = 3,
     MHD_OPTION_LISTENING = 12,
+    MHD_INFO_EPOLL = 3,
 };
 
 static struct {
@@ -34,6 +35,8 @@ static struct {
                                 mhd_handler *handler, void *state, ...);
     void (*stop)(struct mhd_daemon *daemon);
     int (*run)(struct mhd_daemon *daemon);
+    int (*due)(struct mhd_daemon *daemon, unsigned long long *milliseconds);
+    const int *(*info)(struct mhd_daemon *daemon, int kind, ...);
     const char *(*header)(struct mhd_connection *connection, int kind, const char *name);
     struct http_page *(*page)(size_t size, void *bytes, int mode);
     int (*add_header)(struct http_page *page, const char *name, const char *value);
@@ -45,6 +48,8 @@ static const struct library_symbol symbols[] = {
     {"MHD_start_daemon", &mhd.start},
     {"MHD_stop_daemon", &mhd.stop},
     {"MHD_run", &mhd.run},
+    {"MHD_get_timeout", &mhd.due},
+    {"MHD_get_daemon_info", &mhd.info},
     {"MHD_lookup_connection_value", &mhd.header},
     {"MHD_create_response_from_buffer", &mhd.page},
     {"MHD_add_response_header", &mhd.add_header},
@@ -149,6 +154,18 @@ int http_open(int listening, http_answer *answer, void *state, struct http_serve
 void http_run(struct http_server *server)
 {
     mhd.run(server->daemon);
+}
+
+int http_descriptor(const struct http_server *server)
+{
+    const int *epoll = mhd.info(server->daemon, MHD_INFO_EPOLL);
+    return epoll ? *epoll : -1;
+}
+
+int http_due_ms(const struct http_server *server, int most)
+{
+    unsigned long long due;
+    return mhd.due(server->daemon, &due) == MHD_DONE && due < (unsigned long long)most ? (int)due : most;
 }
 
 void http_close(struct http_server *server)

@@ -33,6 +33,10 @@ int http_load(struct text *why);
 int http_open(int listening, http_answer *answer, void *state, struct http_server **out);
 /* Goes on with what clients have sent or read meanwhile. */
 void http_run(struct http_server *server);
+/* Becomes readable when http_run() has something to do. */
+int http_descriptor(const struct http_server *server);
+/* After how many milliseconds, at most `most`, it has something to do all the same. */
+int http_due_ms(const struct http_server *server, int most);
 void http_close(struct http_server *server); /* NULL is allowed */
 
 #endif

@@ -27,6 +27,7 @@ struct metric_outlet {
     /* Reads what `source` writes, and sends it if there is room. Returns 0 or -errno. */
     int (*publish)(void *state, int (*source)(void *of, struct metric_writer *writer), void *of);
     void (*run)(void *state); /* does what can be done now */
+    const char *script;       /* what the script is called there; NULL: as its file */
 };
 
 struct metrics_options {

@@ -71,6 +71,7 @@ struct sum {
 
 struct metric_own {
     const struct session *session;
+    const char *script; /* its name */
     struct table sums[OWN_FAMILIES];
     double created;
     struct text values; /* of labels, while they are made */
@@ -78,12 +79,14 @@ struct metric_own {
     int error;
 };
 
-int metric_own_make(const struct session *session, struct table *taken, struct metric_own **result)
+int metric_own_make(const struct session *session, const char *script, struct table *taken,
+                    struct metric_own **result)
 {
     struct metric_own *own = *result = calloc(1, sizeof *own);
     if (!own)
         return -ENOMEM;
     own->session = session;
+    own->script = script ? script : session_source(session)->name;
     own->created = (double)clock_ns(CLOCK_REALTIME) / NSEC_PER_SEC;
     for (size_t i = 0; i < OWN_FAMILIES; i++)
         if (table_put(taken, families[i].name, taken))
@@ -220,7 +223,7 @@ static double resident_bytes(void)
 static void write_script(struct metric_own *own, struct metric_writer *writer)
 {
     begin_values(own);
-    add_value(own, session_source(own->session)->name);
+    add_value(own, own->script);
     add_value(own, SPOOR_VERSION);
     metric_begin(writer, &families[OWN_SCRIPT]);
     if (own->values.failed)

@@ -9,8 +9,9 @@
 
 struct metric_own;
 
-/* The families' names are put into `taken`. Returns 0 or -ENOMEM. */
-int metric_own_make(const struct session *session, struct table *taken, struct metric_own **result);
+/* script: what it is called; NULL: as its file. The families' names are put into `taken`. Returns 0 or -ENOMEM. */
+int metric_own_make(const struct session *session, const char *script, struct table *taken,
+                    struct metric_own **result);
 void metric_own_free(struct metric_own *own); /* NULL is allowed */
 /* Returns 0 or -ENOMEM. */
 int metric_own_write(struct metric_own *own, struct metric_writer *writer);

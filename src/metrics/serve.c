@@ -2,6 +2,7 @@
 #include "metrics/serve.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +100,9 @@ static struct http_page *answer_metrics(struct metric_server *server, const stru
     struct form *form = find_form(server, format, is_gzip, now);
     if (!form->format) {
         *form = (struct form){.format = format, .is_gzip = is_gzip};
+        const uint64_t taken = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         const int error = make_page(server, form);
-        form->fresh_until = now + (clock_ns(CLOCK_MONOTONIC) - now) * METRIC_COST_SHARE;
+        form->fresh_until = now + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - taken) * METRIC_COST_SHARE;
         if (error || !server->asked)
             server->asked = error ? error : 1;
     }
@@ -120,6 +122,12 @@ int metric_server_run(struct metric_server *server)
     server->asked = 0;
     http_run(server->http);
     return server->asked;
+}
+
+void metric_server_wait(const struct metric_server *server, int other, int milliseconds)
+{
+    struct pollfd ready[] = {{http_descriptor(server->http), POLLIN, 0}, {other, POLLIN, 0}};
+    poll(ready, sizeof ready / sizeof *ready, http_due_ms(server->http, milliseconds));
 }
 
 /* ---- opening ---- */

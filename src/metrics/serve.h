@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What scrapers get over HTTP: /metrics in the format that they ask for, and a page that says so.
  *
- * For each format, scrapers do not take more than one part in METRIC_COST_SHARE of the time of this process: who asks again
- * before that has passed gets the same numbers. */
+ * For each format, scrapers do not take more than one part in METRIC_COST_SHARE of a CPU: who asks again before that has
+ * passed gets the same numbers. */
 #ifndef SPOOR_METRICS_SERVE_H
 #define SPOOR_METRICS_SERVE_H
 
@@ -23,6 +23,8 @@ int metric_server_open(const struct metric_address *address, const char *place, 
 /* Answers who has asked meanwhile; does not wait. Returns 1 if metrics were read, else 0; -errno: a scraper did
  * not get them. */
 int metric_server_run(struct metric_server *server);
+/* Waits until it has something to do, the other descriptor can be read, or so many milliseconds have passed. */
+void metric_server_wait(const struct metric_server *server, int other, int milliseconds);
 void metric_server_close(struct metric_server *server); /* NULL is allowed */
 
 #endif

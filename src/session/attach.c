@@ -165,6 +165,11 @@ int session_count_time(struct session *session)
     return 0;
 }
 
+bool session_has_time(const struct session *session)
+{
+    return session->kernel && kernel_has_time(session->kernel);
+}
+
 void session_each_program(const struct session *session, session_program_visitor *visit, void *state)
 {
     for (size_t i = 0; i < session->units.count; i++) {

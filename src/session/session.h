@@ -145,6 +145,9 @@ int session_end(struct session *session, int *status); /* maps can still be read
 /* Without end probes: what runs stops, what is attached goes. */
 void session_leave(struct session *session);
 int session_descriptor(const struct session *session); /* readable when a ring is filling up; -1: none */
+/* While it is paused, from session_begin on, its probes stay attached and do nothing: events of that time are not counted,
+ * not even as lost. */
+void session_pause(struct session *session, bool pauses);
 const struct diagnostics *session_diagnostics(const struct session *session);
 const char *session_dump(const struct session *session);
 /* Calls with the session's memory guarded: what the call answers, or -ENOMEM. Everything that prints needs
@@ -177,6 +180,8 @@ struct session_program {
 };
 typedef void session_program_visitor(void *state, const struct session_program *program);
 void session_each_program(const struct session *session, session_program_visitor *visit, void *state);
+/* Whether the kernel measures how long programs run; without CAP_SYS_ADMIN only if kernel.bpf_stats_enabled is set. */
+bool session_has_time(const struct session *session);
 /* An error inside programs, in the order of the script; several programs may have one at the same place. */
 struct session_error {
     const char *error; /* a word: "fault", "map_full" */

@@ -64,9 +64,14 @@ static void report_special(struct session *session)
 
 void special_stop(struct session *session)
 {
+    session_pause(session, true);
+}
+
+void session_pause(struct session *session, bool pauses)
+{
     struct image_control *control = session->host->operations->control(session->host);
     if (control)
-        __atomic_store_n(&control->stop, 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&control->stop, pauses, __ATOMIC_SEQ_CST);
 }
 
 void special_join(struct session *session)

@@ -5,7 +5,7 @@
 cd "$1/src" || exit 1
 
 # What the kernel itself says, under names that are written out in the call.
-own='"(/|/proc/self/[a-z/_]*|/proc|/sys/[a-z/_]*|/dev/null)"|AT_FDCWD, "/sys'
+own='"(/|/proc/self/[a-z/_]*|/proc/sys/[a-z/_]*|/proc|/sys/[a-z/_]*|/dev/null)"|AT_FDCWD, "/sys'
 
 # FILE: TEXT of the line. REASON
 allowed='

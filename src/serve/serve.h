@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `spoor serve DIR`: all scripts of a directory, each in a process of its own with limits of its own, and one place where
+ * their metrics can be read.
+ *
+ *   keeper.c     the process that keeps all others: it starts, replaces and ends scripts, and reads nothing from a network
+ *   script.c     what the keeper knows about a script
+ *   directory.c  the scripts' files, and when they change
+ *   child.c      a process that the keeper has started
+ *   worker.c     the process of a script: answers the keeper while the script runs
+ *   guard.c      pauses a script whose programs take too much of a CPU
+ *   front.c      the process that scrapers talk to, without privileges
+ *   frames.c     messages between these processes
+ *   notify.c     what the service manager is told */
+#ifndef SPOOR_SERVE_SERVE_H
+#define SPOOR_SERVE_SERVE_H
+
+#include "metrics/metrics.h"
+
+/* A script that is to run in this process. */
+struct serve_script {
+    const char *path;
+    const struct text *text;
+    /* What its session and its metrics have to have (session_options, metrics_options), and the outlet's period. */
+    const struct metric_outlet *outlet;
+    uint64_t period_ns;
+    const struct session_observer *observer;
+    void (*write)(void *state, const char *bytes, size_t length);
+    void (*report)(void *state, const char *text);
+};
+
+struct serve_options {
+    const char *directory;
+    const char *place;  /* where metrics go, as --openmetrics names it */
+    uint64_t period_ns; /* between two writings of a file; 0: METRICS_PERIOD_S */
+    double share;       /* of a CPU that the programs of one script may take; 0: any */
+    /* Runs a script until it ends. Called in its process. Returns the exit status. */
+    int (*run)(void *state, const struct serve_script *script);
+    void (*say)(const char *line); /* prints a message, a line without its end */
+    void *state;
+};
+
+/* Serves until SIGTERM or SIGINT. Returns the exit status. */
+int serve(const struct serve_options *options);
+
+#endif

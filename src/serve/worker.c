@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "serve/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/terminal.h"
+#include "base/whole.h"
+#include "metrics/relay.h"
+#include "serve/guard.h"
+
+enum {
+    ANSWER_MS = 5000, /* how long the keeper may take to read an answer */
+    PERIOD_NS = 1000, /* the outlet looks for questions each time that the trace goes round */
+    LINE_MAX_BYTES = 64 << 10,
+};
+
+/* A process has one script. */
+static struct {
+    const char *name;
+    struct frames *keeper;
+    struct guard guard;
+    struct text lines; /* that were printed and have no end yet */
+    bool is_known, is_ready, is_asked, is_alone, gave_up;
+} self;
+
+/* ---- what it prints ---- */
+
+static void write_line(int fd, const char *line, size_t length)
+{
+    struct text whole = {0};
+    terminal_print(&whole, "%s: ", self.name);
+    text_append(&whole, line, length);
+    if (!length || line[length - 1] != '\n')
+        text_char(&whole, '\n');
+    if (!whole.failed)
+        whole_write(fd, whole.bytes, whole.length, -1);
+    text_free(&whole);
+}
+
+static void print(void *state, const char *bytes, size_t length)
+{
+    (void)state;
+    const char *end;
+    while (length && (end = memchr(bytes, '\n', length))) {
+        const size_t part = (size_t)(end - bytes) + 1;
+        text_append(&self.lines, bytes, part);
+        write_line(STDOUT_FILENO, text_string(&self.lines), self.lines.length);
+        text_free(&self.lines);
+        bytes += part;
+        length -= part;
+    }
+    if (self.lines.length < LINE_MAX_BYTES)
+        text_append(&self.lines, bytes, length);
+}
+
+static void report(void *state, const char *text)
+{
+    (void)state;
+    for (size_t length; *text; text += length) {
+        length = strcspn(text, "\n");
+        length += text[length] == '\n';
+        write_line(STDERR_FILENO, text, length);
+    }
+}
+
+/* ---- the guard ---- */
+
+static void paused(void *state, bool is_paused, double share, unsigned seconds)
+{
+    (void)state;
+    struct text line = {0};
+    if (is_paused)
+        text_printf(&line, "WARNING: its probes took %.1f %% of a CPU: they are paused for %u s\n",
+                    share * 100, seconds);
+    else
+        text_add(&line, "NOTE: its probes go on\n");
+    report(NULL, text_string(&line));
+    text_free(&line);
+    frames_send(self.keeper, is_paused ? FRAME_PAUSED : FRAME_RESUMED, NULL);
+}
+
+static void gave_up(void *state, double share)
+{
+    (void)state;
+    struct text line = {0};
+    text_printf(&line, "ERROR: its probes take %.1f %% of a CPU even while they are paused\n", share * 100);
+    report(NULL, text_string(&line));
+    text_free(&line);
+    self.gave_up = true;
+    raise(SIGTERM);
+}
+
+static void passed(void *state, struct session *session, uint64_t time, bool is_end)
+{
+    (void)state, (void)time;
+    if (!self.is_known && !self.gave_up && self.guard.share > 0 && !session_has_time(session))
+        report(NULL,
+               "WARNING: the kernel does not measure what its probes take, so that --max-cpu has no effect\n"
+               "HINT: sysctl kernel.bpf_stats_enabled=1, or CAP_SYS_ADMIN\n");
+    self.is_known = true;
+    if (!is_end && !self.gave_up)
+        guard_look(&self.guard, session);
+}
+
+/* ---- the keeper ---- */
+
+static void listen(void *state)
+{
+    (void)state;
+    struct text payload = {0};
+    enum frame_kind kind;
+    if (!self.is_ready)
+        frames_send(self.keeper, FRAME_READY, NULL);
+    self.is_ready = true;
+    int error = frames_receive(self.keeper);
+    while (frames_next(self.keeper, &kind, &payload) > 0) {
+        if (kind == FRAME_PING)
+            frames_send(self.keeper, FRAME_PONG, NULL);
+        self.is_asked |= kind == FRAME_QUESTION;
+    }
+    text_free(&payload);
+    if (!error)
+        error = frames_flush(self.keeper);
+    if (error && !self.is_alone) {
+        self.is_alone = true;
+        raise(SIGTERM); /* without a keeper there is nobody for whom it runs */
+    }
+}
+
+static int publish(void *state, int (*source)(void *of, struct metric_writer *writer), void *of)
+{
+    (void)state;
+    if (!self.is_asked)
+        return 0;
+    struct text families = {0};
+    struct metric_writer writer = {.format = &metric_relay, .out = &families};
+    self.is_asked = false;
+    int error = source(of, &writer);
+    if (!error && families.failed)
+        error = -ENOMEM;
+    if (error)
+        text_clear(&families);
+    families.failed = false;
+    frames_send(self.keeper, FRAME_ANSWER, &families);
+    text_free(&families);
+    const int late = frames_flush_all(self.keeper, ANSWER_MS);
+    return error ? error : late;
+}
+
+int worker_run(const struct serve_options *options, const char *name, const char *path,
+               const struct text *text, struct frames *keeper)
+{
+    const struct metric_outlet outlet = {.publish = publish, .run = listen, .script = name};
+    const struct session_observer observer = {.passed = passed};
+    const struct serve_script script = {.path = path,
+                                        .text = text,
+                                        .outlet = &outlet,
+                                        .period_ns = PERIOD_NS,
+                                        .observer = &observer,
+                                        .write = print,
+                                        .report = report};
+    self.name = name;
+    self.keeper = keeper;
+    self.guard = (struct guard){.share = options->share, .told = paused, .gave_up = gave_up};
+    const int status = options->run(options->state, &script);
+    if (self.lines.length)
+        write_line(STDOUT_FILENO, text_string(&self.lines), self.lines.length);
+    text_free(&self.lines);
+    return self.gave_up ? 1 : status;
+}

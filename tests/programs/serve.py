@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The parts of serve.sh: serve.py BUILD [PART].
+import glob
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+build = sys.argv[1]
+spoor = os.path.join(build, "spoor")
+here = os.getcwd()
+
+
+def until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class Served:
+    """A directory that is served, and the process that does it."""
+
+    def __init__(self, scripts, *options, place="unix:" + here + "/socket", environment={}):
+        self.directory = os.path.join(here, "scripts")
+        shutil.rmtree(self.directory, ignore_errors=True)
+        os.mkdir(self.directory)
+        for name, text in scripts.items():
+            self.write(name, text)
+        self.out, self.err = open("out", "w+"), open("err", "w+")
+        self.process = subprocess.Popen([spoor, "serve", "--openmetrics", place, *options, self.directory],
+                                        stdout=self.out, stderr=self.err, stdin=subprocess.DEVNULL,
+                                        env={**os.environ, **environment})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.out.close()
+        self.err.close()
+
+    def write(self, name, text):
+        path = os.path.join(self.directory, name + ".bt")
+        with open(path + ".new", "w") as file:
+            file.write(text)
+        os.rename(path + ".new", path)
+
+    def remove(self, name):
+        os.unlink(os.path.join(self.directory, name + ".bt"))
+
+    def said(self, words):
+        with open("err") as file:
+            return words in file.read()
+
+    def printed(self, words):
+        with open("out") as file:
+            return words in file.read()
+
+    def text(self):
+        connection = http.client.HTTPConnection("localhost", timeout=20)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(20)
+        try:
+            connection.sock.connect("socket")
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
+        except OSError:
+            return ""
+        finally:
+            connection.close()
+
+    def numbers(self):
+        found = {}
+        for line in self.text().split("\n"):
+            if line and not line.startswith("#"):
+                name, number = line.rsplit(" ", 1)
+                assert name not in found, "twice: " + name
+                found[name] = float(number)
+        return found
+
+    def of(self, script, what):
+        return self.numbers().get(f'spoor_serve_script_{what}{{script="{script}"}}')
+
+    def is_up(self, *names):
+        return until(lambda: all(self.of(name, "up") == 1 for name in names))
+
+    def end(self):
+        """Ends it; returns what is wrong with how it ended."""
+        all_of_it = children(self.process.pid)
+        self.process.terminate()
+        try:
+            status = self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            return "it does not end"
+        if status:
+            return f"status {status}"
+        if os.path.exists("socket"):
+            return "its socket is still there"
+        return [pid for pid in all_of_it if is_alive(pid)]
+
+
+def explain():
+    with open("err") as file:
+        return file.read()
+
+
+parts = {}
+
+
+def part(function):
+    parts[function.__name__.replace("_", " ")] = function
+    return function
+
+
+def check(name, is_right, why=""):
+    print(("ok " if is_right else "not ok ") + name)
+    if not is_right:
+        print("  " + (str(why) + "\n" + explain()).replace("\n", "\n  "))
+
+
+STAYS = "interval:s:3600 { }"
+COUNTS = "// How often it began.\nbegin { @began = count(); @keys[\"a\"] = count(); }\n" + STAYS
+
+
+@part
+def metrics_of_all_scripts():
+    # The same text as two scripts; hist() is a family with rows.
+    with Served({"one": COUNTS, "two": COUNTS, "rows": "begin { @rows = hist(5); @rows = hist(70); }" + STAYS}) as served:
+        check("all run", served.is_up("one", "two", "rows"))
+        found = served.numbers()
+        expected = {'spoor_one_began_total{script="one"}': 1, 'spoor_two_began_total{script="two"}': 1,
+                    'spoor_one_keys_total{script="one",key0="a"}': 1, 'spoor_rows_rows_count{script="rows"}': 2,
+                    'spoor_rows_rows_bucket{script="rows",le="7"}': 1, 'spoor_rows_rows_bucket{script="rows",le="127"}': 2,
+                    'spoor_trace_probes{script="one"}': 2, 'spoor_serve_script_failures_total{script="two"}': 0}
+        wrong = {name: found.get(name) for name, number in expected.items() if found.get(name) != number}
+        check("what they count", not wrong, wrong)
+        infos = [name for name in found if name.startswith("spoor_trace_info{")]
+        check("one family for all that they count about themselves",
+              len(infos) == 3 and all(f'script="{name}"' in " ".join(infos) for name in ("one", "two", "rows")), infos)
+        text = served.text()
+        check("no family comes twice", len(set(l for l in text.split("\n") if l.startswith("# TYPE"))) ==
+              text.count("# TYPE"), text)
+        if shutil.which("promtool"):
+            done = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True)
+            check("promtool finds nothing", done.returncode == 0, done.stdout + done.stderr)
+        wrong = served.end()
+        check("all of it ends", not wrong, wrong)
+
+
+@part
+def what_scripts_print():
+    with Served({"says": 'begin { printf("one\\ntwo "); printf("parts\\n"); }' + STAYS,
+                 "ends": 'begin { printf("no end"); exit(); }'}) as served:
+        check("lines have their name",
+              until(lambda: served.printed("says: one\nsays: two parts\n") and served.printed("ends: no end\n")))
+        check("a script that ends is not started again", until(lambda: served.said("NOTE: ends has ended")) and
+              served.is_up("says") and served.of("ends", "up") == 0 and served.of("ends", "starts_total") == 1)
+
+
+@part
+def a_script_that_fails():
+    with Served({"good": COUNTS, "bad": "begin { @x = ; }", "large": "begin { @x[1] = 1; @x[2] = 2; } " + STAYS},
+                "--max-memory", "33M") as served:
+        check("it is told", until(lambda: served.said("bad.bt:1:14") and served.said("bad ended with status 1")))
+        check("the others run", served.is_up("good"))
+        check("it is started again", until(lambda: (served.of("bad", "failures_total") or 0) >= 2))
+        check("limits of memory are each one's own",
+              served.is_up("large") or served.said("--max-memory"))
+        served.write("bad", COUNTS)
+        check("it runs when it is mended", served.is_up("bad") and served.numbers()['spoor_bad_began_total{script="bad"}'] == 1)
+
+
+@part
+def files_that_change():
+    with Served({"a": COUNTS, "b": COUNTS}) as served:
+        served.is_up("a", "b")
+        served.write("a", COUNTS.replace("@began", "@anew"))
+        check("a new text takes the place of the old one",
+              until(lambda: served.numbers().get('spoor_a_anew_total{script="a"}') == 1))
+        check("which is gone, and was not said to have failed",
+              'spoor_a_began_total{script="a"}' not in served.numbers() and served.of("a", "failures_total") == 0)
+        served.write("a", "begin { @x = ; }")
+        check("a text that does not run replaces nothing", until(lambda: served.of("a", "stale") == 1) and
+              served.numbers().get('spoor_a_anew_total{script="a"}') == 1 and served.of("a", "up") == 1)
+        served.write("a", COUNTS)
+        check("until it is mended", until(lambda: served.numbers().get('spoor_a_began_total{script="a"}') == 1) and
+              served.of("a", "stale") == 0)
+        served.remove("b")
+        check("a script whose file goes ends", until(lambda: served.of("b", "up") is None))
+        served.write("b", COUNTS)
+        check("and comes back with it", served.is_up("b"))
+        served.write("c", COUNTS)
+        check("a new file is a new script", served.is_up("c"))
+        for turn in range(5):
+            served.write("c", COUNTS + f"\n// {turn}\n")
+        check("of many texts the last one runs", until(lambda: served.of("c", "up") == 1 and served.numbers().get(
+            'spoor_trace_probes{script="c"}') == 2) and not served.said("c ended"))
+        served.process.send_signal(signal.SIGHUP)
+        check("SIGHUP harms nobody", served.is_up("a", "b", "c"))
+
+
+@part
+def links_as_a_config_map_has_them():
+    with Served({}) as served:
+        for turn in ("first", "second"):
+            data = os.path.join(served.directory, f"..{turn}")
+            os.mkdir(data)
+            with open(os.path.join(data, "linked.bt"), "w") as file:
+                file.write(COUNTS.replace("@began", "@" + turn))
+            os.symlink(f"..{turn}", os.path.join(served.directory, "..new"))
+            os.rename(os.path.join(served.directory, "..new"), os.path.join(served.directory, "..data"))
+            if turn == "first":
+                os.symlink("..data/linked.bt", os.path.join(served.directory, "linked.bt"))
+            check(f"the {turn} one runs",
+                  until(lambda: served.numbers().get(f'spoor_linked_{turn}_total{{script="linked"}}') == 1))
+
+
+@part
+def processes_that_die():
+    with Served({"a": COUNTS, "b": COUNTS}) as served:
+        served.is_up("a", "b")
+        front = children(served.process.pid)[0]
+        for pid in children(served.process.pid)[1:]:
+            os.kill(pid, signal.SIGKILL)
+        check("scripts are started again", until(lambda: served.of("a", "failures_total") == 1 and
+                                                 served.of("b", "failures_total") == 1) and served.is_up("a", "b"))
+        os.kill(front, signal.SIGKILL)
+        check("and so is the one that publishes", until(lambda: served.said("publishes metrics ended")) and
+              served.is_up("a", "b"))
+        stopped = children(served.process.pid)[0]
+        os.kill(stopped, signal.SIGSTOP)
+        begin = time.monotonic()
+        found = {}
+
+        def is_left_out():
+            found.update(served.numbers())
+            return sum(found.get(f'spoor_serve_script_unanswered_total{{script="{name}"}}', 0) for name in "ab")
+        check("one that stands still is left out, and holds nobody up", until(is_left_out) and
+              time.monotonic() - begin < 15, found)
+        check("the other one is there", len({'spoor_a_began_total{script="a"}', 'spoor_b_began_total{script="b"}'} &
+                                            set(served.numbers())) == 1)
+        os.kill(stopped, signal.SIGCONT)
+        check("until it goes on", until(lambda: {'spoor_a_began_total{script="a"}', 'spoor_b_began_total{script="b"}'} <=
+                                        set(served.numbers())))
+        everyone = children(served.process.pid)
+        served.process.kill()
+        served.process.wait()
+        check("without the keeper all end", until(lambda: not any(is_alive(pid) for pid in everyone)),
+              [pid for pid in everyone if is_alive(pid)])
+
+
+@part
+def the_guard():
+    with Served({"busy": "tracepoint:raw_syscalls:sys_enter { @calls = count(); }", "calm": COUNTS},
+                "--max-cpu", "1") as served:
+        served.is_up("busy", "calm")
+        load = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=subprocess.DEVNULL)
+        paused = until(lambda: (served.of("busy", "pauses_total") or 0) >= 1)
+        load.kill()
+        load.wait()
+        check("a script whose probes take too much is paused", paused and served.said("of a CPU: they are paused for 10 s"))
+        check("the others are not", served.of("calm", "pauses_total") == 0 and served.of("calm", "paused") == 0)
+        check("and goes on", until(lambda: served.of("busy", "paused") == 0 and served.of("busy", "up") == 1, 60))
+
+        def calls():
+            return sum(number for name, number in served.numbers().items() if name.startswith("spoor_busy_calls_total{"))
+        before = calls()
+        check("it counts again", until(lambda: calls() > before))
+
+
+@part
+def rights():
+    with Served({"a": COUNTS}) as served:
+        served.is_up("a")
+        front, script = children(served.process.pid)
+
+        def rights_of(pid):
+            with open(f"/proc/{pid}/status") as file:
+                return [int(line.split()[1], 16) for line in file if line.startswith("CapPrm")][0]
+        check("who talks to scrapers has no rights", rights_of(front) == 0, rights_of(front))
+        check("a script gives up what it does not need", rights_of(script) != rights_of(served.process.pid))
+        path = os.path.join(served.directory, "a.bt")
+        with open(path, "a") as file:
+            file.write("\n// more\n")
+        os.chmod(path, 0o666)
+        check("a file that others may write is not read", until(lambda: served.of("a", "stale") == 1) and
+              served.said("may be written by everybody") and served.of("a", "up") == 1)
+        os.chmod(path, 0o644)
+        check("until they may not", until(lambda: served.of("a", "stale") == 0))
+
+
+@part
+def a_service_manager():
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind("manager")
+    manager.settimeout(30)
+    with Served({"a": COUNTS, "bad": "begin {"},
+                environment={"NOTIFY_SOCKET": here + "/manager", "WATCHDOG_USEC": "400000"}) as served:
+        said = [manager.recv(4096).decode()]
+        while "READY=1" not in said[-1]:
+            said.append(manager.recv(4096).decode())
+        check("is told that all is ready", said[-1] == "READY=1\nSTATUS=1 of 2 scripts run", said)
+        told = [manager.recv(4096).decode() for _ in range(5)]
+        check("and that it is alive", told == ["WATCHDOG=1"] * 5, told)
+        wrong = served.end()
+        manager.settimeout(0.1)
+        try:
+            while told[-1] != "STOPPING=1":
+                told.append(manager.recv(4096).decode())
+        except OSError:
+            pass
+        check("and that it ends", not wrong and told[-1] == "STOPPING=1", (wrong, told))
+    manager.close()
+    os.unlink("manager")
+
+
+@part
+def a_file():
+    with Served({"a": COUNTS}, "--openmetrics-period", "100ms", place=here + "/out.prom") as served:
+        def content():
+            try:
+                with open("out.prom") as file:
+                    return file.read()
+            except OSError:
+                return ""
+        check("has the metrics", until(lambda: 'spoor_a_began_total{script="a"} 1' in content()))
+        wrong = served.end()
+        check("all of it ends", not wrong, wrong)
+
+
+@part
+def mistakes():
+    for name, arguments, words in (
+            ("no directory", [], "which directory"), ("two", ["a", "b"], "'b'"),
+            ("none of that name", ["not-there"], "not-there"), ("a file", [__file__], __file__),
+            ("a bad address", ["--openmetrics", "nonsense", here], "--openmetrics"),
+            ("a share that is none", ["--max-cpu", "much", here], "--max-cpu")):
+        done = subprocess.run([spoor, "serve", *arguments], capture_output=True, timeout=60)
+        check(name, done.returncode == 1 and words in done.stderr.decode(), done)
+    with Served({}) as served:
+        check("a directory without scripts is served", until(lambda: served.said("0 of 0 scripts run")))
+        done = subprocess.run([spoor, "serve", "--openmetrics", "unix:" + here + "/socket", here], capture_output=True,
+                              timeout=60)
+        check("an address that is taken", done.returncode == 1 and b"another program listens there" in done.stderr, done)
+
+
+for name in parts:
+    if len(sys.argv) < 3 or sys.argv[2] in name:
+        print("== " + name)
+        parts[name]()
