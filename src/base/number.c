@@ -67,6 +67,23 @@ bool decimal_parse(const char *text, uint64_t *number)
     return number_take(&text, NULL, 10, number) && !*text;
 }
 
+bool percentile_parse(const char *text, uint32_t *thousandths)
+{
+    enum { DIGITS = 3, PERCENT = 1000, ALL = 100 * PERCENT };
+    uint64_t whole, part = 0;
+    if (*text++ != 'p' || !number_take(&text, NULL, 10, &whole) || whole >= 100)
+        return false;
+    if (*text == '.') {
+        const char *digits = ++text;
+        if (!number_take(&text, NULL, 10, &part) || text - digits > DIGITS)
+            return false;
+        for (long length = text - digits; length < DIGITS; length++)
+            part *= 10;
+    }
+    *thousandths = (uint32_t)(whole * PERCENT + part);
+    return !*text && *thousandths;
+}
+
 /* Reads a decimal number or 0x… at *at and moves *at behind it. */
 static bool take_number(const char **at, uint64_t *number)
 {

@@ -36,6 +36,8 @@ bool number_parse(const char *text, uint64_t *number);
 bool size_parse(const char *text, uint64_t *bytes);
 /* Reads "90s", "1.5ms"; units are ns, us, ms, s, m, h and d. The unit of a number without one is `bare`. */
 bool time_parse(const char *text, uint64_t bare, uint64_t *nanoseconds);
+/* Reads a percentile between 0 and 100, "p50" or "p99.9", in thousandths of one percent. */
+bool percentile_parse(const char *text, uint32_t *thousandths);
 
 /* ---- as scripts have them ---- */
 

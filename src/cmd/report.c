@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/terminal.h"
 #include "cmd/command.h"
 #include "cmd/recordings.h"
@@ -162,6 +163,20 @@ static int choose_format(void *target, const struct option_value *value)
     return arguments->report.format ? 0 : OPTION_WRONG;
 }
 
+static int choose_slowest(void *target, const struct option_value *value)
+{
+    enum { MOST = 1000 };
+    struct report_options *report = &((struct arguments *)target)->report;
+    uint64_t number = 0;
+    report->slowest = 0;
+    report->percentile = 0;
+    if (percentile_parse(value->text, &report->percentile))
+        return 0;
+    const bool is_right = number_parse(value->text, &number) && number && number <= MOST;
+    report->slowest = (long)number;
+    return is_right ? 0 : OPTION_WRONG;
+}
+
 static int choose_page(void *target, const struct option_value *value)
 {
     struct arguments *arguments = target;
@@ -200,8 +215,9 @@ static const struct option_row rows[] = {
      OPTION_STORES(FLAG, struct arguments, report.follow)},
     {0, "stats", NULL, "counts, rates and latencies instead of events",
      OPTION_STORES(FLAG, struct arguments, report.stats)},
-    {0, "slowest", "N [TYPE]", "the N objects (of this type) with the longest life, each with its story",
-     OPTION_STORES(NUMBER, struct arguments, report.slowest), .min = 1, .max = 1000},
+    {0, "slowest", "N|pN [TYPE]",
+     "the N objects (of this type) with the longest life, each with its story; with --otlp also p99",
+     OPTION_SETS(choose_slowest), .takes = "a number from 1 to 1000, or a percentile such as p99"},
     {0, "width", "N", "columns of a line; 0: no limit (default: of the terminal)",
      OPTION_STORES(NUMBER, struct arguments, report.width), .max = 100000, .takes = "a number of columns"},
     {0, "names", "LIST",
@@ -270,6 +286,15 @@ static int check_export(const struct report_options *report)
     return 0;
 }
 
+/* Checks that a percentile, which may mean very many objects, is for spans. */
+static int check_percentile(const struct report_options *report)
+{
+    if (!report->percentile || report->otlp.place)
+        return 0;
+    return command_line_fail(&report_line,
+                             "--slowest with a percentile is for --otlp; --stats prints percentiles");
+}
+
 /* Reads the arguments. False: the command is over, with *status. */
 static bool parse(struct arguments *arguments, int argc, char **argv, int *status)
 {
@@ -283,8 +308,8 @@ static bool parse(struct arguments *arguments, int argc, char **argv, int *statu
     report->has_rows = command_line_has(&given, "--rows");
     /* FILE and TYPE in any order: what is a file is the recording. */
     for (int words = given.count < 2 ? given.count : 2; next < words; next++) {
-        const bool is_type =
-            report->slowest && !report->type && (arguments->file || access(given.words[next], F_OK) != 0);
+        const bool is_type = (report->slowest || report->percentile) && !report->type &&
+                             (arguments->file || access(given.words[next], F_OK) != 0);
         if (is_type)
             report->type = given.words[next];
         else if (!arguments->file)
@@ -296,7 +321,7 @@ static bool parse(struct arguments *arguments, int argc, char **argv, int *statu
         next < given.count
             ? command_line_fail(&report_line, "one recording at a time; what is '%s'", given.words[next])
             : recordings_check(&report_line, arguments->file, &arguments->choice, false) ||
-                  check_export(report) || add_filters(arguments);
+                  check_export(report) || check_percentile(report) || add_filters(arguments);
     return !*status;
 }
 

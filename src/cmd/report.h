@@ -17,9 +17,10 @@
 struct report_options {
     struct filter filter;
     bool with_counter, with_step, json, follow, stats;
-    long slowest;     /* 0: it is not wanted */
-    const char *type; /* type of the slowest objects; NULL: any */
-    unsigned width;   /* of a line; has_width: the user set it */
+    long slowest;        /* how many objects; 0: they are not wanted, or a percentile is */
+    uint32_t percentile; /* of the slowest, in thousandths of one percent; 0: it is not wanted */
+    const char *type;    /* type of the slowest objects; NULL: any */
+    unsigned width;      /* of a line; has_width: the user set it */
     bool has_width;
     const struct export_format *format; /* --export; NULL: it was not given */
     enum export_rows rows;              /* of a table; has_rows: the user chose */

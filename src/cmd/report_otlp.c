@@ -17,15 +17,18 @@ struct sending {
     struct otlp_spans_output output;
     struct choice choice;
     struct spans_counts counts;
-    bool is_choosing; /* spans are seen and not sent */
+    enum { SENDING, COUNTING, CHOOSING } phase;
+    bool is_sample; /* only traces that were chosen are sent */
 };
 
 static int take_span(void *state, const struct otlp_span *span)
 {
     struct sending *sending = state;
-    if (sending->is_choosing)
+    if (sending->phase == COUNTING)
+        choice_count(&sending->choice, span);
+    if (sending->phase == CHOOSING)
         return choice_see(&sending->choice, span);
-    if (sending->report->options->slowest && !choice_has(&sending->choice, span))
+    if (sending->phase == COUNTING || (sending->is_sample && !choice_has(&sending->choice, span)))
         return 0;
     batch_add(&sending->output.batch, span);
     return batch_is_full(&sending->output.batch) ? otlp_spans_send(&sending->output) : 0;
@@ -55,7 +58,7 @@ static int follow(struct sending *sending, struct otlp_spans *spans)
         const bool is_shown = filter_passes(&sending->filter, report->recording, &event, &step);
         if (!is_shown && filter_is_over(&sending->filter, report->recording, &event))
             break;
-        report->shown += is_shown && !sending->is_choosing;
+        report->shown += is_shown && sending->phase == SENDING;
         if ((got = spans_event(spans, &event, &step, is_shown)))
             break;
     }
@@ -66,7 +69,7 @@ static int follow(struct sending *sending, struct otlp_spans *spans)
 static int read_once(struct sending *sending)
 {
     struct report *report = sending->report;
-    const enum spans_form form = sending->is_choosing ? SPANS_BARE : otlp_spans_form(&sending->output);
+    const enum spans_form form = sending->phase != SENDING ? SPANS_BARE : otlp_spans_form(&sending->output);
     struct otlp_spans *spans = spans_make(report->recording, form, take_span, sending);
     if (!spans)
         return -ENOMEM;
@@ -76,24 +79,36 @@ static int read_once(struct sending *sending)
     return got;
 }
 
+/* Reads the recording once in a phase before the sending, and begins to read it again. */
+static int look(struct sending *sending, int phase)
+{
+    sending->phase = phase;
+    const int got = read_once(sending);
+    sending->phase = SENDING;
+    return got || report_stop ? got : report_again(sending->report);
+}
+
 static int choose(struct sending *sending, int16_t type)
 {
-    struct report *report = sending->report;
-    int got = choice_make(&sending->choice, (size_t)report->options->slowest, type);
-    sending->is_choosing = true;
+    const struct report_options *options = sending->report->options;
+    struct choice *choice = &sending->choice;
+    int got = 0;
+    sending->is_sample = true;
+    if (options->percentile) {
+        choice_make_percentile(choice, options->percentile, type);
+        got = look(sending, COUNTING);
+        choice_counted(choice);
+    } else
+        choice_make(choice, (size_t)options->slowest, type);
     if (!got)
-        got = read_once(sending);
-    sending->is_choosing = false;
-    if (!got)
-        got = choice_end(&sending->choice);
-    if (!got && !report_stop)
-        got = report_again(report);
-    return got;
+        got = look(sending, CHOOSING);
+    return got ? got : choice_end(choice);
 }
 
 static int send_all(struct sending *sending, int16_t type)
 {
-    int got = sending->report->options->slowest ? choose(sending, type) : 0;
+    const struct report_options *options = sending->report->options;
+    int got = options->slowest || options->percentile ? choose(sending, type) : 0;
     if (!got)
         got = read_once(sending);
     if (!got)
@@ -119,6 +134,11 @@ int report_otlp(struct report *report)
         command_print(stderr,
                       "NOTE: %" PRIu64 " spans with errors are left out: more than %d traces have some\n",
                       sending.choice.errors_left_out, CHOICE_ERRORS_MAX);
+    if (sending.choice.objects_left_out)
+        command_print(stderr,
+                      "NOTE: %" PRIu64
+                      " objects above the percentile are left out: of a type there are at most %d\n",
+                      sending.choice.objects_left_out, CHOICE_OBJECTS_MAX);
     choice_free(&sending.choice);
     free(sending.filter.tracepoints != options->filter.tracepoints ? sending.filter.tracepoints : NULL);
     return closed || is_stopped;

@@ -179,6 +179,7 @@ rows = {
     "report --stats": (["report", "--stats", "-f", ended], ["Zbegin_", "Zobject_"]),
     "report --slowest": (["report", "--slowest", "2", "-f", ended], ["Zbegin_", "Zobject_"]),
     "report --slowest of nothing": (["report", "--slowest", "2", bad, "-f", ended], ["Zbad_", "Zobject_"]),
+    "report --slowest p": (["report", "--slowest", "p" + bad, "-f", ended], ["Zbad_"]),
     "report --export folded": (["report", "--export", "folded", "-f", ended], []),
     "report --export csv": (["report", "--export", "csv", "-f", ended], ["nothing for a terminal"]),
     "report --rows objects": (["report", "--export", "ndjson", "--rows", "objects", "-f", ended], ["Zbegin_", "Zobject_"]),

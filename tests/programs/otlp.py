@@ -372,7 +372,29 @@ def part_slowest():
         slow = {span["traceId"] for span in spans if kind in (None, span["name"]) and int(span["startTimeUnixNano"]) - int(span["endTimeUnixNano"]) < limit}
         whole = [span for span in spans if span["traceId"] in traces]
         result("--slowest " + " ".join(options), None if slow <= traces and 0 < len(traces) <= int(options[0]) and sorted_spans(whole) == sorted_spans(chosen) and not done.returncode else done.stderr)
+    for percentile, kind in (("p99", "tcp_req"), ("p90", "i"), ("p50", None), ("p99.95", None), ("p0.5", "bdev_io")):
+        wanted = {"i": "bdev_io"}.get(kind, kind)
+        done = report("-f", file, "--slowest", percentile, *([kind] if kind else []), "--otlp", "chosen.json")
+        chosen = spans_of(lines_of("chosen.json"))
+        os.unlink("chosen.json")
+        traces, slow, most = {span["traceId"] for span in chosen}, set(), 0
+        for name in {span["name"] for span in spans if wanted in (None, span["name"])}:
+            lives = sorted((int(span["startTimeUnixNano"]) - int(span["endTimeUnixNano"]), span["traceId"]) for span in spans if span["name"] == name)
+            above = -(-len(lives) * (100000 - round(float(percentile[1:]) * 1000)) // 100000)
+            slow |= {trace for life, trace in lives if life < lives[above - 1][0]}
+            most += above
+        whole = [span for span in spans if span["traceId"] in traces]
+        result(f"--slowest {percentile} {kind}", None if slow <= traces and 0 < len(traces) <= most and sorted_spans(whole) == sorted_spans(chosen) and not done.returncode else (len(slow), len(traces), most, done.stderr))
+    for wrong in "p0", "p100", "p", "p9x", "p99.9999", "p99.", "p-1", "x", "0", "1001", "p99999999999999999999":
+        done = report("-f", file, "--slowest", wrong, "--otlp", "chosen.json")
+        result(f"--slowest takes no {wrong}", None if done.returncode == 1 and "takes a number from 1 to 1000, or a percentile such as p99, not" in done.stderr and not os.path.exists("chosen.json") else done.stderr)
+    done = report("-f", file, "--slowest", "p99")
+    result("a percentile is for --otlp", None if done.returncode == 1 and "is for --otlp" in done.stderr else done.stderr)
     file = record("./otlp_writer")
+    report("-f", file, "--slowest", "p99", "job", "--otlp", "errors.json")
+    names = sorted(span["name"] for span in spans_of(lines_of("errors.json")))
+    result("traces with errors beside a percentile", None if names == ["job", "request", "step", "step"] else names)
+    os.unlink("errors.json")
     report("-f", file, "--slowest", "1", "job", "--otlp", "errors.json")
     names = sorted(span["name"] for span in spans_of(lines_of("errors.json")))
     result("traces with errors leave the machine too", None if names == ["job", "request", "step", "step"] else names)

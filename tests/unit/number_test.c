@@ -156,13 +156,33 @@ static void test_times(void **state)
         assert_false(time_parse(wrong[i], NSEC_PER_SEC, &time));
 }
 
+static void test_percentiles(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t thousandths;
+    } right[] = {{"p1", 1000},       {"p99", 99000}, {"p99.9", 99900},
+                 {"p99.999", 99999}, {"p0.001", 1},  {"p050", 50000}};
+    static const char *const wrong[] = {
+        "",     "p",   "p0",   "p100",     "p0.000", "99",      "p9x",
+        "p99.", "p.5", "p99 ", "p99.9999", "p-1",    "p99.9.9", "p18446744073709551616"};
+    uint32_t thousandths;
+    (void)state;
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        assert_true(percentile_parse(right[i].text, &thousandths));
+        assert_int_equal(thousandths, right[i].thousandths);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(percentile_parse(wrong[i], &thousandths));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_digits),          cmocka_unit_test(test_written),
         cmocka_unit_test(test_numbers),         cmocka_unit_test(test_literals),
         cmocka_unit_test(test_signed_literals), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_times),           cmocka_unit_test(test_percentiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

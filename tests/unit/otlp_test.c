@@ -10,6 +10,7 @@
 
 #include "otlp/address.h"
 #include "otlp/answer.h"
+#include "otlp/choice.h"
 #include "otlp/header.h"
 #include "otlp/logs.h"
 #include "otlp/traceparent.h"
@@ -195,12 +196,47 @@ static void test_listed_headers(void **state)
     assert_int_equal(none.length, 0);
 }
 
+/* Of each type those above the percentile, at least one, and no others. */
+static void test_percentile(void **state)
+{
+    static struct choice choice;
+    enum { COUNT = 1000, CHOSEN = 25, OTHER = 7 };
+    struct otlp_span span = {.type = 3},
+                     other = {.type = OTHER, .end = 1, .trace = {[OTLP_TRACE_ID - 1] = 1}};
+    (void)state;
+    choice_make_percentile(&choice, 97500, -1);
+    for (int reading = 0; reading < 3; reading++) {
+        for (uint64_t i = 0; i < COUNT; i++) {
+            const uint64_t life = i * 7919 % COUNT; /* each from 0 on, once */
+            span.end = life;
+            memcpy(span.trace, &life, sizeof life);
+            if (reading == 0)
+                choice_count(&choice, &span);
+            else if (reading == 1)
+                assert_int_equal(choice_see(&choice, &span), 0);
+            else
+                assert_int_equal(choice_has(&choice, &span), life >= COUNT - CHOSEN);
+        }
+        if (reading == 0) {
+            choice_count(&choice, &other);
+            choice_counted(&choice);
+        } else if (reading == 1) {
+            assert_int_equal(choice_see(&choice, &other), 0);
+            assert_int_equal(choice_end(&choice), 0);
+        } else
+            assert_true(choice_has(&choice, &other));
+    }
+    assert_int_equal(choice.objects_left_out, 0);
+    choice_free(&choice);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traceparent), cmocka_unit_test(test_answers),
         cmocka_unit_test(test_status),      cmocka_unit_test(test_listed_headers),
         cmocka_unit_test(test_addresses),   cmocka_unit_test(test_log_queue),
+        cmocka_unit_test(test_percentile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
