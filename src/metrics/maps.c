@@ -31,7 +31,9 @@ struct series {        /* what is known of one key, beside what the map has now 
     double created;   /* seconds since 1970 */
     bool is_dead;     /* it has vanished */
     bool is_kept;     /* the map was emptied, and the key has not come again */
-    char values[];    /* of the labels */
+    bool is_twin;     /* another one with the same labels is written with this one's numbers added */
+    struct series *twins; /* such others; twins of one series are a list */
+    char values[];        /* of the labels */
 };
 
 struct map_family {
@@ -525,19 +527,44 @@ static int read_map(struct reading *reading)
 
 /* ---- writing ---- */
 
+/* Gauges that have the same labels: the largest, of min() the least. */
+static void choose_gauge(const struct map_family *of, const uint64_t *found, bool is_first, uint64_t *word)
+{
+    const bool is_least = type_is_aggregation(of->value) && of->value->aggregation->merge == MERGE_MIN;
+    double number = 0, chosen;
+    if (found[1])
+        memcpy(&number, found + 2, sizeof number);
+    memcpy(&chosen, word, sizeof chosen);
+    if (is_first || (is_least ? number < chosen : number > chosen))
+        memcpy(word, &number, sizeof number);
+}
+
+static void add_series(const struct reading *reading, const struct series *series, bool is_first,
+                       uint64_t *words)
+{
+    const struct map_family *of = reading->of;
+    const struct words *kept = &series->kept;
+    const uint64_t *found = series->reading == of->maps->reading ? reading->found + series->found : NULL;
+    if (found && of->family.kind == METRIC_GAUGE)
+        choose_gauge(of, found, is_first, words);
+    else
+        for (uint32_t i = 0; found && i < found[1]; i++)
+            words[found[0] + i] += found[2 + i];
+    for (uint32_t i = 0; i < kept->count; i++)
+        words[kept->first + i] += kept->at[i];
+}
+
 static void write_series(const struct reading *reading, const struct series *series, uint64_t *words,
                          struct metric_writer *writer)
 {
     const struct map_family *of = reading->of;
-    const struct words *kept = &series->kept;
     struct metric_point point = {.values = series->values, .created = series->created, .counts = words};
     memset(words, 0, of->words * sizeof *words);
-    if (series->reading == of->maps->reading) {
-        const uint64_t *found = reading->found + series->found;
-        memcpy(words + found[0], found + 2, found[1] * sizeof *words);
+    add_series(reading, series, true, words);
+    for (const struct series *twin = series->twins; twin; twin = twin->twins) {
+        add_series(reading, twin, false, words);
+        point.created = twin->created < point.created ? twin->created : point.created;
     }
-    for (uint32_t i = 0; i < kept->count; i++)
-        words[kept->first + i] += kept->at[i];
     switch (of->family.kind) {
     case METRIC_COUNTER: point.value = (double)words[0]; break;
     case METRIC_GAUGE: memcpy(&point.value, words, sizeof point.value); break;
@@ -556,21 +583,57 @@ static bool is_remembered(const struct series *series, uint64_t time)
     return series->is_kept && time - series->time < METRIC_STALE_S * (uint64_t)NSEC_PER_SEC;
 }
 
+/* Keys can differ and have the same labels: stacks of equal names, texts that are no UTF-8. A scraper takes a series once. */
+static int join_twins(const struct map_family *of)
+{
+    struct table firsts = {0};
+    int error = 0;
+    for (size_t i = 0; i < of->series.count && of->key && !error; i++) {
+        struct series *series = of->series.entries[i].value;
+        size_t length = 0;
+        series->is_twin = false;
+        series->twins = NULL;
+        if (series->is_dead)
+            continue;
+        for (size_t k = 0; k < of->family.label_count; k++)
+            length += strlen(series->values + length) + 1;
+        struct series *first = table_get(&firsts, series->values, length);
+        if (!first) {
+            error = table_set(&firsts, series->values, length, series);
+            continue;
+        }
+        series->is_twin = true;
+        series->twins = first->twins;
+        first->twins = series;
+    }
+    table_free(&firsts);
+    return error;
+}
+
+static void bury_absent(struct map_family *of, uint64_t time)
+{
+    for (size_t i = 0; i < of->series.count; i++) {
+        struct series *series = of->series.entries[i].value;
+        if (!series->is_dead && series->reading != of->maps->reading && !is_remembered(series, time))
+            bury(of, series);
+    }
+}
+
 static int write_family(struct map_family *of, struct metric_writer *writer)
 {
     struct reading reading = {.of = of};
     uint64_t *words = calloc(of->words, sizeof *words);
-    const int error = words ? read_map(&reading) : -ENOMEM;
+    int error = words ? read_map(&reading) : -ENOMEM;
+    if (!error) {
+        bury_absent(of, reading.time);
+        error = join_twins(of);
+    }
     if (!error) {
         metric_begin(writer, &of->family);
         for (size_t i = 0; i < of->series.count; i++) {
-            struct series *series = of->series.entries[i].value;
-            if (series->is_dead)
-                continue;
-            if (series->reading == of->maps->reading || is_remembered(series, reading.time))
+            const struct series *series = of->series.entries[i].value;
+            if (!series->is_dead && !series->is_twin)
                 write_series(&reading, series, words, writer);
-            else
-                bury(of, series);
         }
         metric_end(writer);
         forget_dead(of);

@@ -98,6 +98,22 @@ begin {
     exit();
 }
 """
+TWINS = """begin {
+    @calls["\\xff"] = count(); @calls["\\xfe"] = count(); @calls["\\xfe"] = count(); @calls["a"] = count();
+    @least[1, "\\xff"] = min(5); @least[1, "\\xfe"] = min(3); @now["\\xfe"] = 3; @now["\\xff"] = 5;
+    @rows["\\xff"] = hist(5); @rows["\\xfe"] = hist(5); @all["\\xff"] = stats(5); @all["\\xfe"] = stats(6);
+    exit();
+}
+"""
+text, done = publish(TWINS)
+found = numbers(text)
+result("keys that have the same labels", done.stderr.decode() or wanted(found, {
+    'spoor_script_calls_total{key0="\ufffd"}': 3, 'spoor_script_calls_total{key0="a"}': 1,
+    'spoor_script_least{key0="1",key1="\ufffd"}': 3, 'spoor_script_now{key0="\ufffd"}': 5,
+    'spoor_script_rows_count{key0="\ufffd"}': 2, 'spoor_script_rows_bucket{key0="\ufffd",le="7"}': 2,
+    'spoor_script_all_count{key0="\ufffd"}': 2, 'spoor_script_all_sum{key0="\ufffd"}': 11,
+}))
+
 text, done = publish(KINDS)
 found = numbers(text)
 result("kinds of maps", done.stderr.decode() or wanted(found, {
