@@ -196,11 +196,14 @@ struct spoor_trace_options {
     const char *enable;
     /* Default: the environment's SPOOR_TRACE_DIR, else /dev/shm. */
     const char *directory;
-    /* The size of each thread's ring: a power of two from 8 KiB to 1 GiB; default 1 MiB. */
+    /* The size of a thread's largest ring: a power of two from 8 KiB to 1 GiB; default 1 MiB. A thread begins with
+     * a ring of 16 KiB, and goes on in one four times as large each time that its ring is full, up to this one. */
     size_t ring_bytes;
-    /* The largest number of rings; default 256, at most 3072. Each takes memory when its thread first records. */
+    /* How many threads at one time can have a ring of ring_bytes; default 256, at most 65535. It limits memory: all
+     * rings take at most what those of so many threads do, with the smaller ones that each had before. Of threads
+     * that record little many more have rings: 14,000 by default. */
     unsigned threads;
-    /* How many rings of ended threads are kept before one is used again; default 16. */
+    /* How many rings of each size, of ended threads, are kept before one is used again; default 16. */
     unsigned kept;
     /* Entries for owners and the history of their descriptions; default 1024, at most 65536. */
     unsigned owners;
@@ -253,8 +256,9 @@ SPOOR_TRACE_API_ void spoor_trace_list(FILE *stream);
  * signal handlers. */
 SPOOR_TRACE_API_ int spoor_trace_dump(const char *path, unsigned seconds);
 
-/* Makes the calling thread's ring now, with memory behind it, instead of at its first record, and names it (NULL:
- * by the kernel's name of the thread; up to 15 bytes). Returns 0 or -errno. */
+/* Makes the calling thread's ring now, of ring_bytes (or less where that is not to be had) and with memory behind it,
+ * instead of a small one at its first record, and names it (NULL: by the kernel's name of the thread; up to 15
+ * bytes). A thread that has a ring gets the name alone. Returns 0 or -errno. */
 SPOOR_TRACE_API_ int spoor_trace_thread(const char *name);
 
 /* Returns how many records of the open recording could not be recorded. Safe in signal handlers. */

@@ -188,9 +188,9 @@ static uint64_t newest_counter(const struct control *control)
 }
 
 /* Whether a block may have records from the counter `from` on: it may if its successor began later. */
-static bool is_wanted(const struct control *control, uint64_t first, uint64_t slot, uint64_t from)
+static bool is_wanted(const struct control *control, uint64_t first, uint64_t blocks, uint64_t slot,
+                      uint64_t from)
 {
-    const uint64_t blocks = header_of(control)->ring_bytes / LAYOUT_BLOCK_BYTES;
     struct layout_block block, after;
     if (!recording_read_all(control->recording, &block, LAYOUT_BLOCK_HEADER_BYTES,
                             first + slot % blocks * LAYOUT_BLOCK_BYTES) ||
@@ -214,16 +214,16 @@ static uint64_t over_hole(const struct control *control, uint64_t first, uint64_
 
 /* Writes those blocks of a ring that may have records from `from` on, and their neighbours, whose pages say whether
  * they are whole. */
-static int dump_ring(const struct control *control, int to, uint32_t index, uint64_t from)
+static int dump_ring(const struct control *control, int to, const struct layout_place *place, uint64_t from)
 {
-    const struct layout_header *header = header_of(control);
-    const uint64_t offset = header->rings_offset + index * header->ring_stride, first = offset + LAYOUT_PAGE,
-                   blocks = header->ring_bytes / LAYOUT_BLOCK_BYTES;
+    const uint64_t offset = place->offset, first = offset + LAYOUT_PAGE,
+                   blocks = place->bytes / LAYOUT_BLOCK_BYTES;
     const int source = recording_file(control->recording);
     int error = copy_range(source, to, offset, LAYOUT_PAGE);
-    bool before = is_wanted(control, first, blocks - 1, from), here = is_wanted(control, first, 0, from);
+    bool before = is_wanted(control, first, blocks, blocks - 1, from);
+    bool here = is_wanted(control, first, blocks, 0, from);
     for (uint64_t slot = 0; slot < blocks && !error; slot++) {
-        const bool behind = is_wanted(control, first, slot + 1, from);
+        const bool behind = is_wanted(control, first, blocks, slot + 1, from);
         if (before || here || behind)
             error = copy_range(source, to, first + slot * LAYOUT_BLOCK_BYTES, LAYOUT_BLOCK_BYTES);
         else
@@ -231,7 +231,7 @@ static int dump_ring(const struct control *control, int to, uint32_t index, uint
         before = here;
         here = behind;
     }
-    return error ? error : copy_range(source, to, first + header->ring_bytes, LAYOUT_PAGE);
+    return error ? error : copy_range(source, to, first + place->bytes, LAYOUT_PAGE);
 }
 
 static int dump_newest(const struct control *control, int to, uint64_t nanoseconds)
@@ -243,10 +243,9 @@ static int dump_newest(const struct control *control, int to, uint64_t nanosecon
     const unsigned __int128 span = (unsigned __int128)nanoseconds * header->counter_hz / NSEC_PER_SEC;
     const uint64_t from = span < now ? now - (uint64_t)span : 1;
     int error = copy_range(recording_file(control->recording), to, 0, header->rings_offset);
-    for (uint32_t i = 0; i < header->ring_limit && !error; i++)
-        if (state->control.ring_states[i] == LAYOUT_RING_USED ||
-            state->control.ring_states[i] == LAYOUT_RING_ENDED)
-            error = dump_ring(control, to, i, from);
+    for (size_t i = 0; i < state->directory.count && !error; i++)
+        if (spoor_place_is_used(&state->directory.places[i]))
+            error = dump_ring(control, to, &state->directory.places[i], from);
     /* The copy is as long as the recording even if that ends with a hole. */
     struct stat status;
     if (!error && (fstat(to, &status) || ((uint64_t)status.st_size < control->recording->file_bytes &&

@@ -16,15 +16,16 @@ struct drained_ring {
     uint64_t next;   /* sequence number of the next block */
     uint64_t number; /* number of its first record, if nothing is lost */
     bool begun, was_there;
-    struct layout_block last;     /* header of the newest block that was written */
-    uint64_t unfinished;          /* the block that was written last before it was full, */
-    uint64_t reserved, committed; /* and the ring's positions before it was read */
+    uint8_t last[LAYOUT_BLOCK_HEADER_BYTES]; /* header of the newest block that was written */
+    uint64_t unfinished;                     /* the block that was written last before it was full, */
+    uint64_t reserved, committed;            /* and the ring's positions before it was read */
 };
 
 struct state {
     const struct layout_header *header;
-    struct layout_control control;
-    struct drained_ring *rings;
+    struct spoor_directory directory;
+    struct drained_ring *rings; /* by index */
+    size_t ring_room;
     struct layout_block *batch;
     bool has_looked;
     int signing; /* the recording, open for writing; -1: it must not be written */
@@ -38,15 +39,19 @@ static int describe_spoor(struct drain *drain, struct text *why)
     const int source = recording_file(drain->source);
     struct layout_header header = *state->header;
     struct layout_control control;
-    int error =
-        copy_range(source, drain->file, header.header_bytes, header.rings_offset - header.header_bytes);
+    /* A stream needs no directory. */
+    const uint64_t end = header.directory_offset ? header.directory_offset : header.rings_offset;
+    int error = end > header.header_bytes
+                    ? copy_range(source, drain->file, header.header_bytes, end - header.header_bytes)
+                    : 0;
     if (error)
         return drain_fail(why, "write", drain->path, error);
     if (!recording_read_all(drain->source, &control, sizeof control, header.control_offset))
         return drain_fail(why, "read", recording_path(drain->source), -EIO);
     if (drain->number > 1 && !control.from)
         control.from = 1; /* older records are in the file before */
-    memset(control.ring_states, 0, sizeof control.ring_states);
+    if (header.directory_offset)
+        control.rings = 0;
     header.kind = LAYOUT_KIND_STREAM;
     error = drain_write(drain, &control, sizeof control, header.control_offset, why);
     if (!error) /* the magic is written last */
@@ -61,13 +66,13 @@ static int resume_spoor(struct drain *drain, struct text *why)
 {
     const struct state *state = drain->state;
     int error = 0;
-    for (uint64_t i = 0; i < state->header->ring_limit && !error; i++) {
+    for (size_t i = 0; i < state->ring_room && !error; i++) {
         const struct drained_ring *ring = &state->rings[i];
         if (!ring->begun)
             continue;
         struct layout_block *block = state->batch;
-        *block = ring->last;
-        memset(block->words, 0, sizeof block->words);
+        *block = (struct layout_block){0};
+        memcpy(block, ring->last, sizeof ring->last);
         block->number = ring->number;
         block->first = LAYOUT_BLOCK_BYTES;
         error = drain_append(drain, block, sizeof *block, why);
@@ -88,14 +93,29 @@ static void account(struct drain *drain, struct drained_ring *ring, const struct
     ring->number = block->number + records;
     ring->next = block->sequence + 1;
     ring->begun = true;
-    memcpy(&ring->last, block, LAYOUT_BLOCK_HEADER_BYTES);
+    memcpy(ring->last, block, sizeof ring->last);
+}
+
+static const struct layout_place *place_of(const struct drain *drain, uint64_t index)
+{
+    return &((const struct state *)drain->state)->directory.places[index];
+}
+
+static uint64_t blocks_of(const struct drain *drain, uint64_t index)
+{
+    return place_of(drain, index)->bytes / LAYOUT_BLOCK_BYTES;
+}
+
+/* Returns the offset of the slot for the block with this sequence number. */
+static uint64_t block_offset(const struct drain *drain, uint64_t index, uint64_t sequence)
+{
+    return place_of(drain, index)->offset + LAYOUT_PAGE +
+           sequence % blocks_of(drain, index) * LAYOUT_BLOCK_BYTES;
 }
 
 static bool read_ring(const struct drain *drain, uint64_t index, struct layout_ring *ring)
 {
-    const struct state *state = drain->state;
-    return recording_read_all(drain->source, ring, sizeof *ring,
-                              state->header->rings_offset + index * state->header->ring_stride);
+    return recording_read_all(drain->source, ring, sizeof *ring, place_of(drain, index)->offset);
 }
 
 /* Copies blocks from `next` up to `end`, and writes those that are whole. committed: the ring's position, which was
@@ -105,14 +125,13 @@ static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, uint64
 {
     const struct state *state = drain->state;
     struct drained_ring *ring = &state->rings[index];
-    const uint64_t blocks = state->header->ring_bytes / LAYOUT_BLOCK_BYTES, slot = ring->next % blocks;
+    const uint64_t blocks = blocks_of(drain, index), slot = ring->next % blocks;
     uint64_t count = end - ring->next;
     if (count > blocks - slot)
         count = blocks - slot;
     if (count > BATCH)
         count = BATCH;
-    const uint64_t offset = state->header->rings_offset + index * state->header->ring_stride + LAYOUT_PAGE +
-                            slot * LAYOUT_BLOCK_BYTES;
+    const uint64_t offset = block_offset(drain, index, ring->next);
     struct layout_ring control;
     bool is_read = recording_read_all(drain->source, state->batch, count * sizeof *state->batch, offset);
     for (uint64_t i = 0; i < count && is_read; i++) /* blocks that may not be whole are read one by one */
@@ -130,7 +149,7 @@ static int drain_batch(struct drain *drain, uint64_t index, uint64_t end, uint64
         const uint64_t sequence = first + i;
         const struct layout_block *block = &state->batch[i];
         if (!spoor_block_has_header(block, sequence, (uint32_t)index) ||
-            reserved >= (sequence + blocks) * LAYOUT_BLOCK_WORDS)
+            reserved > (sequence + blocks) * LAYOUT_BLOCK_WORDS)
             continue;
         account(drain, ring, block);
         if (kept != i)
@@ -150,18 +169,17 @@ static int give_unfinished(struct drain *drain, uint64_t index, uint64_t sequenc
     struct layout_ring control;
     if (!read_ring(drain, index, &control))
         return 0;
-    const uint64_t blocks = state->header->ring_bytes / LAYOUT_BLOCK_BYTES;
+    const uint64_t blocks = blocks_of(drain, index);
     const uint64_t reserved = layout_position(control.reserved, control.position_base);
     const uint64_t committed = layout_position(control.committed, control.position_base);
     if (sequence == ring->unfinished && reserved == ring->reserved && committed == ring->committed)
         return 0;
-    const uint64_t offset = state->header->rings_offset + index * state->header->ring_stride + LAYOUT_PAGE +
-                            sequence % blocks * LAYOUT_BLOCK_BYTES;
+    const uint64_t offset = block_offset(drain, index, sequence);
     if (!spoor_block_read(drain->source, offset, (uint32_t)index, sequence, committed, block))
         return 0;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (!read_ring(drain, index, &control) ||
-        layout_position(control.reserved, control.position_base) >= (sequence + blocks) * LAYOUT_BLOCK_WORDS)
+        layout_position(control.reserved, control.position_base) > (sequence + blocks) * LAYOUT_BLOCK_WORDS)
         return 0;
     ring->unfinished = sequence;
     ring->reserved = reserved;
@@ -174,7 +192,7 @@ static int drain_ring(struct drain *drain, uint64_t index, enum drain_round roun
 {
     const struct state *state = drain->state;
     struct drained_ring *ring = &state->rings[index];
-    const uint64_t blocks = state->header->ring_bytes / LAYOUT_BLOCK_BYTES;
+    const uint64_t blocks = blocks_of(drain, index);
     struct layout_ring control;
     if (!read_ring(drain, index, &control))
         return 0; /* it is being made */
@@ -194,10 +212,12 @@ static int drain_ring(struct drain *drain, uint64_t index, enum drain_round roun
     const uint64_t share = drain->share / LAYOUT_BLOCK_BYTES;
     if (share && end > share && ring->next < end - share)
         ring->next = end - share;
-    if (newest >= blocks && ring->next <= newest - blocks) {
+    /* before `newest` while that has nothing yet */
+    const uint64_t opened = reserved ? (reserved - 1) / LAYOUT_BLOCK_WORDS : 0;
+    if (opened >= blocks && ring->next <= opened - blocks) {
         /* The ring has overtaken the reader. It goes on with a lead, so that this does not happen over and over. */
         const uint64_t lead = ring->begun && round != DRAIN_LAST ? blocks / 8 : 0;
-        ring->next = newest - blocks + 1 + lead;
+        ring->next = opened - blocks + 1 + lead;
     }
     while (ring->next < end) {
         is_filled |= end - ring->next > blocks / 4;
@@ -209,17 +229,35 @@ static int drain_ring(struct drain *drain, uint64_t index, enum drain_round roun
     return error ? error : is_filled;
 }
 
+/* Makes room for what is known of each ring in the directory. */
+static bool make_room(struct state *state)
+{
+    const size_t count = state->directory.count;
+    if (count <= state->ring_room)
+        return true;
+    struct drained_ring *grown = realloc(state->rings, count * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + state->ring_room, 0, (count - state->ring_room) * sizeof *grown);
+    state->rings = grown;
+    state->ring_room = count;
+    return true;
+}
+
 static int round_spoor(struct drain *drain, enum drain_round round, struct text *why)
 {
     struct state *state = drain->state;
     int is_filled = 0;
-    if (!recording_read_all(drain->source, &state->control, sizeof state->control,
-                            state->header->control_offset))
-        return drain_fail(why, "read", recording_path(drain->source), -EIO);
-    for (uint64_t i = 0; i < state->header->ring_limit; i++) {
-        const uint8_t ring = state->control.ring_states[i];
-        /* Unused rings may come before others: two threads took one each, and only the second found space for it. */
-        if (ring != LAYOUT_RING_USED && ring != LAYOUT_RING_ENDED)
+    const int problem = spoor_directory_read(drain->source, state->header, &state->directory);
+    if (problem == -EINVAL)
+        text_printf(why, "%s is damaged: its rings overlap", recording_path(drain->source));
+    else if (problem)
+        drain_fail(why, "read", recording_path(drain->source), problem);
+    if (problem || !make_room(state))
+        return problem ? problem : -ENOMEM;
+    for (size_t i = 0; i < state->directory.count; i++) {
+        /* A ring that is not ready may come before others that are. */
+        if (!spoor_place_is_used(place_of(drain, i)))
             continue;
         state->rings[i].was_there |= !state->has_looked; /* what it has lost until now is not counted */
         const int result = drain_ring(drain, i, round, why);
@@ -264,9 +302,8 @@ static int open_spoor(struct drain *drain, struct text *why)
     state->header = header;
     state->signing = drain->append ? -1 : write_access_open(drain->source, drain->options.pid, &ignored);
     text_free(&ignored);
-    state->rings = calloc(LAYOUT_MAX_RINGS, sizeof *state->rings);
     state->batch = malloc(BATCH * sizeof *state->batch);
-    if (!state->rings || !state->batch)
+    if (!state->batch)
         return -ENOMEM;
     drain->begin = header->rings_offset;
     sign(drain, (uint64_t)getpid());
@@ -281,6 +318,7 @@ static void close_spoor(struct drain *drain)
     sign(drain, 0);
     if (state->signing >= 0)
         close(state->signing);
+    spoor_directory_free(&state->directory);
     free(state->rings);
     free(state->batch);
     free(state);

@@ -13,6 +13,9 @@ struct recording_source { /* a ring and how far it has been read; first member o
     uint64_t stamp;       /* stamp of its next event */
     uint64_t lost;        /* events or entries that are missing just before it */
     uint64_t gap_end;     /* stamp of the first event behind the last gap that was met; 0: there was none */
+    /* The ring that the thread wrote before it went on in this one; NULL: it began here. What is said of the whole row
+     * of rings (index, gap_end, has_begun) is in the first of them. */
+    struct recording_source *after;
     uint32_t index;
     bool ready;     /* there is a next event */
     bool has_begun; /* an event of it has been handed out */

@@ -144,11 +144,20 @@ static int heap_build(struct recording *recording)
     return 0;
 }
 
+/* Returns the first of the rings that a thread went through. */
+static struct recording_source *first_of(struct recording_source *source)
+{
+    enum { HOPS = 16 }; /* more than there are sizes of rings: a damaged file may lead in a circle */
+    for (int i = 0; i < HOPS && source->after; i++)
+        source = source->after;
+    return source;
+}
+
 /* Counts an event. What was overwritten before the first event of a ring is older, because the ring went round. */
-static void count_event(struct recording *recording, const struct recording_source *source)
+static void count_event(struct recording *recording, const struct recording_source *source, bool has_begun)
 {
     struct recording_counts *counts = &recording->counts;
-    if (!source->has_begun)
+    if (!has_begun)
         counts->older += source->lost;
     if (!counts->events++)
         counts->from = source->stamp;
@@ -160,9 +169,10 @@ static void count_event(struct recording *recording, const struct recording_sour
  * begins behind it. */
 static void note_gap(struct recording *recording, struct recording_source *source)
 {
-    if (!source->lost || !source->has_begun)
+    struct recording_source *first = first_of(source);
+    if (!source->lost || !first->has_begun)
         return;
-    source->gap_end = source->ready ? source->stamp : UINT64_MAX;
+    first->gap_end = source->ready ? source->stamp : UINT64_MAX;
     recording->gap_end = 0;
     for (size_t i = 0; i < recording->source_count; i++)
         if (recording->sources[i]->gap_end > recording->gap_end)
@@ -199,17 +209,19 @@ int recording_next(struct recording *recording, struct recording_event *event)
             heap_down(recording, 0);
     }
     source = recording->current;
+    struct recording_source *first = first_of(source);
     if (source->stamp > recording->limit) {
         recording->counts.is_all = true; /* everything that there is now */
         return 0;
     }
+    note_gap(recording, source); /* in front of the first event of a ring that follows another */
     recording->format->take(recording, source, event);
     event->stamp = source->stamp;
-    event->source = source->index;
+    event->source = first->index;
     event->lost = source->lost;
     event->is_outside = source->stamp < recording->window;
-    count_event(recording, source);
-    source->has_begun = true;
+    count_event(recording, source, first->has_begun);
+    source->has_begun = first->has_begun = true;
     timeline_expect(&recording->timeline, source->stamp);
     recording->taken = true;
     return 1;
@@ -640,7 +652,7 @@ struct recording_counts recording_counts(const struct recording *recording)
         counts.sources = recording->format->rings(recording);
     /* sources of which no event has been handed out yet */
     for (size_t i = 0; i < recording->source_count; i++)
-        if (!recording->sources[i]->has_begun)
+        if (!first_of(recording->sources[i])->has_begun)
             counts.older += recording->sources[i]->lost;
     counts.read_error = __atomic_load_n(recording->read_error, __ATOMIC_RELAXED);
     return counts;

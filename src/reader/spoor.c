@@ -56,6 +56,25 @@ static bool fits(const struct recording *recording, uint64_t offset, uint64_t by
     return offset % 8 == 0 && offset <= recording->file_bytes && bytes <= recording->file_bytes - offset;
 }
 
+static const char *check_rings(const struct recording *recording, const struct layout_header *header)
+{
+    const bool has_states = header->version == SPOOR_VERSION_STATES;
+    if (header->ring_limit > (has_states ? LAYOUT_V2_MAX_RINGS : LAYOUT_MAX_RINGS))
+        return "it has too many rings";
+    if (!spoor_ring_bytes_valid(header->ring_bytes))
+        return "its rings have an impossible size";
+    if (has_states && header->control_bytes < LAYOUT_V2_STATES + LAYOUT_V2_MAX_RINGS)
+        return "its control page is not there";
+    if (has_states &&
+        (header->v2_ring_stride % 8 || header->v2_ring_stride < header->ring_bytes + 2 * LAYOUT_PAGE ||
+         header->v2_ring_stride > UINT64_MAX / 8192))
+        return "its rings have an impossible size";
+    if (!has_states && (header->place_bytes != sizeof(struct layout_place) ||
+                        !fits(recording, header->directory_offset, header->ring_limit * header->place_bytes)))
+        return "its directory of rings is not there";
+    return NULL;
+}
+
 static const char *check_header(const struct recording *recording, const struct layout_header *header)
 {
     const uint64_t file_bytes = recording->file_bytes;
@@ -77,16 +96,7 @@ static const char *check_header(const struct recording *recording, const struct 
         return "its declarations are not there";
     if (header->rings_offset % 8 || header->rings_offset > file_bytes)
         return "its rings are not there";
-    if (header->kind == LAYOUT_KIND_RINGS) {
-        const uint64_t ring = header->ring_bytes;
-        if (header->ring_limit > LAYOUT_MAX_RINGS)
-            return "it has too many rings";
-        if (ring < 2 * LAYOUT_BLOCK_BYTES || ring & (ring - 1) ||
-            ring / LAYOUT_BLOCK_BYTES > SPOOR_BLOCKS_MAX || header->ring_stride % 8 ||
-            header->ring_stride < ring + 2 * LAYOUT_PAGE || header->ring_stride > UINT64_MAX / 8192)
-            return "its rings have an impossible size";
-    }
-    return NULL;
+    return header->kind == LAYOUT_KIND_RINGS ? check_rings(recording, header) : NULL;
 }
 
 static int add_clock(struct recording *recording, const struct layout_clock *clock)
@@ -134,6 +144,48 @@ static int find_out_original(const struct recording *recording, bool *is_origina
     return 0;
 }
 
+static bool read_header(const struct recording *recording, struct layout_header *header, struct text *why)
+{
+    if (!recording_read_all(recording, header, sizeof *header, 0)) {
+        text_printf(why, "%s is damaged: it ends within its header", recording->path);
+        return false;
+    }
+    if (header->byte_order != LAYOUT_BYTE_ORDER) {
+        text_printf(why, "%s was recorded on a machine of the other byte order: read it there",
+                    recording->path);
+        return false;
+    }
+    const bool has_states = header->version == SPOOR_VERSION_STATES;
+    if ((header->version != LAYOUT_VERSION && !has_states) || header->required) {
+        text_printf(why,
+                    "%s was recorded by a newer libspoor (version %" PRIu32 ", features %#" PRIx64
+                    "): use a newer spoor",
+                    recording->path, header->version, header->required);
+        return false;
+    }
+    if (has_states)
+        header->directory_offset = header->place_bytes = 0;
+    const char *problem = header->header_bytes < (has_states ? LAYOUT_V2_HEADER_BYTES : sizeof *header)
+                              ? "its header is too short"
+                              : check_header(recording, header);
+    if (problem) {
+        text_printf(why, "%s is damaged: %s", recording->path, problem);
+        return false;
+    }
+    return true;
+}
+
+static int read_directory(struct recording *recording, struct text *why)
+{
+    struct spoor_state *state = recording->state;
+    if (state->header.kind != LAYOUT_KIND_RINGS)
+        return 0;
+    const int error = spoor_directory_read(recording, &state->header, &state->directory);
+    if (error == -EINVAL)
+        text_printf(why, "%s is damaged: its rings overlap", recording->path);
+    return error;
+}
+
 static int spoor_open(struct recording *recording, struct text *why)
 {
     struct spoor_state *state = calloc(1, sizeof *state);
@@ -145,29 +197,9 @@ static int spoor_open(struct recording *recording, struct text *why)
     state->spare = malloc(sizeof *state->spare);
     if (!state->rings || !state->tracepoints || !state->spare)
         return -ENOMEM;
-    struct layout_header *header = &state->header;
-    if (!recording_read_all(recording, header, sizeof *header, 0)) {
-        text_printf(why, "%s is damaged: it ends within its header", recording->path);
+    const struct layout_header *header = &state->header;
+    if (!read_header(recording, &state->header, why))
         return -EINVAL;
-    }
-    if (header->byte_order != LAYOUT_BYTE_ORDER) {
-        text_printf(why, "%s was recorded on a machine of the other byte order: read it there",
-                    recording->path);
-        return -EINVAL;
-    }
-    if (header->version != LAYOUT_VERSION || header->required) {
-        text_printf(why,
-                    "%s was recorded by a newer libspoor (version %" PRIu32 ", features %#" PRIx64
-                    "): use a newer spoor",
-                    recording->path, header->version, header->required);
-        return -EINVAL;
-    }
-    const char *problem =
-        header->header_bytes < sizeof *header ? "its header is too short" : check_header(recording, header);
-    if (problem) {
-        text_printf(why, "%s is damaged: %s", recording->path, problem);
-        return -EINVAL;
-    }
     recording->model.name = recording->model.command = "";
     recording->model.pid = header->pid;
     recording->live = spoor_is_live(recording);
@@ -183,6 +215,8 @@ static int spoor_open(struct recording *recording, struct text *why)
         recording->unrelated = "it was converted from a recording with a clock of its own";
     if (!error)
         error = read_control(recording);
+    if (!error)
+        error = read_directory(recording, why);
     if (!error)
         error = spoor_model_read(recording, why);
     if (!error)
@@ -209,6 +243,7 @@ static void spoor_close(struct recording *recording)
             free(state->rings[i]->block);
             free(state->rings[i]);
         }
+    spoor_directory_free(&state->directory);
     free(state->rings);
     free(state->tracepoints);
     free(state->spare);
@@ -285,11 +320,11 @@ static int add_block(struct recording *recording, struct spoor_ring *ring, const
 /* Finds the blocks of a ring in the file. The page of each block also says something about the slots beside it. */
 static int scan_ring(struct recording *recording, struct spoor_ring *ring)
 {
-    const struct spoor_state *state = recording->state;
-    const uint64_t blocks = state->header.ring_bytes / LAYOUT_BLOCK_BYTES, first = ring->offset + LAYOUT_PAGE;
+    const uint64_t blocks = ring->place.bytes / LAYOUT_BLOCK_BYTES;
+    const uint64_t first = ring->place.offset + LAYOUT_PAGE;
     struct layout_ring control;
     struct spoor_place *before = NULL; /* the block in the slot before */
-    if (!recording_read_all(recording, &control, sizeof control, ring->offset))
+    if (!recording_read_all(recording, &control, sizeof control, ring->place.offset))
         return 0;
     /* the end of the data that was found, before which there is no hole */
     uint64_t closed = control.closed_behind, data_end = 0;
@@ -317,7 +352,7 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring)
         closed = head.closed_behind;
         if (!head.sequence && offset >= data_end) {
             const uint64_t data = recording_skip_hole(recording, offset);
-            if (data >= first + state->header.ring_bytes)
+            if (data >= first + ring->place.bytes)
                 break;
             if (data > offset + LAYOUT_BLOCK_BYTES) {
                 slot = (data - first) / LAYOUT_BLOCK_BYTES - 1;
@@ -333,17 +368,14 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring)
 
 static int read_ring_file(struct recording *recording)
 {
-    struct spoor_state *state = recording->state;
-    const struct layout_header *header = &state->header;
-    for (uint32_t i = 0; i < header->ring_limit; i++) {
-        const uint8_t ring_state = state->control.ring_states[i];
-        if (ring_state != LAYOUT_RING_USED && ring_state != LAYOUT_RING_ENDED)
+    const struct spoor_directory *directory = &((const struct spoor_state *)recording->state)->directory;
+    for (uint32_t i = 0; i < directory->count; i++) {
+        if (!spoor_place_is_used(&directory->places[i]))
             continue;
-        const uint64_t offset = header->rings_offset + i * header->ring_stride;
-        struct spoor_ring *ring = make_ring(recording, i);
+        struct spoor_ring *ring = ring_of(recording, i);
         if (!ring)
             return -ENOMEM;
-        ring->offset = offset;
+        ring->place = directory->places[i];
         const int error = scan_ring(recording, ring);
         if (error)
             return error;
@@ -403,9 +435,9 @@ static uint64_t whole_before(const struct recording *recording, const struct spo
 {
     const struct spoor_state *state = recording->state;
     struct layout_ring control;
-    if (!ring->offset || state->original)
+    if (!ring->place.offset || state->original)
         return UINT64_MAX; /* the file is not written any more */
-    if (!recording_read_all(recording, &control, sizeof control, ring->offset))
+    if (!recording_read_all(recording, &control, sizeof control, ring->place.offset))
         return 0;
     return layout_position(control.committed, control.position_base);
 }
@@ -479,6 +511,9 @@ static bool copy_block(struct recording *recording, struct spoor_ring *ring, con
 static void begin_block(struct recording *recording, struct spoor_ring *ring)
 {
     const struct layout_block *block = ring->block;
+    const bool follows = block->after && block->after - 1u != ring->index;
+    struct spoor_ring *left = follows ? ring_of(recording, block->after - 1u) : NULL;
+    ring->source.after = left ? &left->source : NULL; /* without memory for it the ring stands alone */
     /* Counts what is missing since the block before. At the oldest block that is everything that the ring ever had
      * before, unless the recording says that older events do not belong to it. */
     if (block->number > ring->number && (ring->last || !recording->ignore)) {
@@ -665,9 +700,8 @@ static unsigned spoor_rings(const struct recording *recording)
 {
     const struct spoor_state *state = recording->state;
     unsigned count = 0;
-    for (uint64_t i = 0; i < state->header.ring_limit; i++)
-        count += state->control.ring_states[i] == LAYOUT_RING_USED ||
-                 state->control.ring_states[i] == LAYOUT_RING_ENDED;
+    for (size_t i = 0; i < state->directory.count; i++)
+        count += spoor_place_is_used(&state->directory.places[i]);
     return count;
 }
 

@@ -10,7 +10,13 @@ enum {
     SPOOR_SECTIONS_MAX = 64 << 20, /* bytes; a larger number is damage */
     SPOOR_OWNERS_MAX = 65536,
     SPOOR_ITEM_MAX = 4096,
-    SPOOR_BLOCKS_MAX = 1 << 20, /* in one ring of a file with rings: 4 GiB */
+    SPOOR_BLOCKS_MAX = 1 << 19, /* in one ring of a file with rings: 2 GiB */
+    SPOOR_VERSION_STATES = 2,   /* the version without a directory, whose rings are all of one size */
+};
+
+struct spoor_directory {         /* where the rings are; zeros: nothing was read yet */
+    struct layout_place *places; /* by index of the ring */
+    size_t count, room;
 };
 
 struct spoor_place { /* where a block is in the file */
@@ -24,7 +30,7 @@ struct spoor_place { /* where a block is in the file */
 struct spoor_ring {
     struct recording_source source;
     uint32_t index;             /* index among the program's rings */
-    uint64_t offset;            /* offset of its control page; 0: it has none, because the file is a stream */
+    struct layout_place place;  /* where it is; offset 0: nowhere, because the file is a stream */
     struct spoor_place *places; /* blocks to read, in ascending order of sequence */
     size_t place_count, place_room;
     /* of a program that is followed: pieces with blocks, of which the newest may come again */
@@ -40,6 +46,7 @@ struct spoor_ring {
 struct spoor_state {
     struct layout_header header;
     struct layout_control control;
+    struct spoor_directory directory;          /* as it was when the file was opened */
     bool original;                             /* it is the file that the program wrote, and no copy */
     uint64_t sections_used;                    /* bytes parsed so far */
     struct layout_block *spare;                /* memory for the next copy */
@@ -52,6 +59,19 @@ struct spoor_state {
 int spoor_model_read(struct recording *recording, struct text *why);
 /* Reads the table of owners, as it is now. */
 int spoor_owners_read(struct recording *recording);
+
+static inline bool spoor_place_is_used(const struct layout_place *place)
+{
+    return place->state == LAYOUT_RING_USED || place->state == LAYOUT_RING_ENDED;
+}
+
+/* Whether a ring may have so many bytes of blocks. */
+bool spoor_ring_bytes_valid(uint64_t bytes);
+/* Reads where the rings of a file of kind LAYOUT_KIND_RINGS are now, of any version; impossible entries look as those
+ * of rings that are being made. Returns 0; -EINVAL if rings overlap; -EIO; or -ENOMEM. */
+int spoor_directory_read(const struct recording *recording, const struct layout_header *header,
+                         struct spoor_directory *directory);
+void spoor_directory_free(struct spoor_directory *directory);
 
 /* Copies the block with this sequence number at an offset of the file. True: it was there, and what the copy has
  * now is whole; bytes that were not certainly whole are 0. committed: the ring's position, which was read before;

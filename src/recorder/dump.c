@@ -36,11 +36,11 @@ static bool block_is_old(const struct layout_block *blocks, uint64_t count, uint
     return __atomic_load_n(&next->sequence, __ATOMIC_ACQUIRE) == sequence + 1 && next->counter < from;
 }
 
-static int write_ring(int file, const struct recording *recording, uint64_t index, uint64_t from)
+static int write_ring(int file, const struct recording *recording, const struct layout_place *place,
+                      uint64_t from)
 {
-    const struct layout_header *header = recording->header;
-    const uint64_t offset = header->rings_offset + index * header->ring_stride;
-    const uint64_t count = header->ring_bytes / LAYOUT_BLOCK_BYTES;
+    const uint64_t offset = place->offset;
+    const uint64_t count = place->bytes / LAYOUT_BLOCK_BYTES;
     const struct layout_block *blocks =
         (const struct layout_block *)(recording->memory + offset + LAYOUT_PAGE);
     int error = write_all(file, recording->memory + offset, LAYOUT_PAGE, offset);
@@ -53,7 +53,7 @@ static int write_ring(int file, const struct recording *recording, uint64_t inde
                               offset + LAYOUT_PAGE + slot * LAYOUT_BLOCK_BYTES);
     /* The tail is written after the blocks, because it shows which of them were overwritten meanwhile. */
     if (error == 0) {
-        const uint64_t tail = offset + LAYOUT_PAGE + header->ring_bytes;
+        const uint64_t tail = offset + LAYOUT_PAGE + place->bytes;
         error = write_all(file, recording->memory + tail, sizeof(struct layout_tail), tail);
     }
     return error;
@@ -73,15 +73,19 @@ static int write_recording(int file, const struct recording *recording, unsigned
         control->from = control->cleared;
 
     const uint64_t behind = header->control_offset + header->control_bytes;
-    int error = write_all(file, recording->memory + behind, header->rings_offset - behind, behind);
+    int error = write_all(file, recording->memory + behind, header->directory_offset - behind, behind);
     uint64_t end = header->rings_offset;
-    for (uint64_t i = 0; i < header->ring_limit && error == 0; i++) {
-        const uint8_t state = __atomic_load_n(&recording->control->ring_states[i], __ATOMIC_ACQUIRE);
-        control->ring_states[i] = state;
+    for (uint64_t i = 0; i < control->rings && error == 0; i++) {
+        const struct layout_place *here = directory_place(recording, i);
+        const uint32_t state = __atomic_load_n(&here->state, __ATOMIC_ACQUIRE);
         if (state != LAYOUT_RING_USED && state != LAYOUT_RING_ENDED)
             continue;
-        error = write_ring(file, recording, i, control->from);
-        end = header->rings_offset + (i + 1) * header->ring_stride;
+        const struct layout_place place = {here->offset, here->bytes, state};
+        error = write_ring(file, recording, &place, control->from);
+        if (error == 0) /* without its entry in the directory the ring is not there */
+            error = write_all(file, &place, sizeof place, header->directory_offset + i * sizeof place);
+        if (end < place.offset + LAYOUT_PAGE + place.bytes + LAYOUT_PAGE)
+            end = place.offset + LAYOUT_PAGE + place.bytes + LAYOUT_PAGE;
     }
     if (error == 0 && ftruncate(file, (off_t)end) != 0)
         error = -errno;

@@ -93,8 +93,8 @@ static int remove_dead(const char *path)
     return error;
 }
 
-int file_create(struct recording *recording, const struct recorder_settings *settings, size_t bytes,
-                size_t mapped, const char **step)
+int file_create(struct recording *recording, const struct recorder_settings *settings, size_t used,
+                size_t bytes, size_t mapped, const char **step)
 {
     char *end = recording->path + sizeof recording->path;
     char *at = file_append(recording->path, end, settings->directory);
@@ -125,7 +125,8 @@ int file_create(struct recording *recording, const struct recorder_settings *set
     if (flock(file, LOCK_EX | LOCK_NB) != 0 || fstat(file, &status) != 0) {
         error = -errno;
         *step = "lock";
-    } else if ((error = allocate(file, 0, bytes)) != 0) {
+    } else if ((error = allocate(file, 0, used)) != 0 ||
+               (error = allocate(file, bytes - LAYOUT_PAGE, LAYOUT_PAGE)) != 0) {
         *step = "reserve space for";
     } else {
         memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);

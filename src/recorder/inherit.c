@@ -58,10 +58,12 @@ static void inherit_owners(const struct layout_header *header)
     }
 }
 
-static void inherit_control(struct layout_control *control, const struct layout_control *parent)
+static void inherit_control(struct layout_control *control, const struct layout_control *parent,
+                            uint64_t rings_offset)
 {
     memset(control, 0, sizeof *control);
     control->sections_used = recorder.sections_used;
+    control->rings_end = rings_offset;
     control->filter = parent->filter;
 }
 
@@ -72,7 +74,8 @@ int inherit_open(void)
     const struct layout_header *from = parent.header;
     const char *step;
     struct recording own = {0};
-    const int error = file_create(&own, &recorder.settings, from->rings_offset, parent.mapped, &step);
+    const int error = file_create(&own, &recorder.settings, from->directory_offset, from->rings_offset,
+                                  parent.mapped, &step);
     if (error != 0)
         return error;
 
@@ -88,16 +91,16 @@ int inherit_open(void)
     clock_gettime(CLOCK_REALTIME, &now);
     header->realtime = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     header->opened = clock_read();
-    inherit_control(own.control, parent.control);
+    inherit_control(own.control, parent.control, from->rings_offset);
     memcpy(own.memory + from->enable_offset, parent.memory + from->enable_offset,
-           from->rings_offset - from->enable_offset);
+           from->directory_offset - from->enable_offset);
     inherit_owners(header);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, LAYOUT_MAGIC, sizeof header->magic);
 
     *recording = own;
     recorder.last_clock = header->opened.counter;
-    ring_begin_recording();
+    directory_begin();
     __atomic_store_n(&recorder.generation, ++recorder.generations, __ATOMIC_RELEASE);
     registry_point(recorder.registry, own.memory + header->enable_offset);
     __atomic_store_n(&recorder.forked, 0, __ATOMIC_RELEASE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The format of a recording, version 2: what libspoor writes, and what a reader meets in a file that is being
+/* The format of a recording, version 3: what libspoor writes, and what a reader meets in a file that is being
  * written, in one that a crash left behind, and in a copy. This file is the specification; a reader can be
  * written from it alone. How records are written stands in spoor/trace.h and ring.c, how they are shown in
  * src/reader.
@@ -20,14 +20,17 @@
  *     enable_offset      one byte per tracepoint     from outside; the index is the tracepoint's id
  *     owners_offset      struct layout_owner[]       when owners come, go, and are described anew
  *     sections_offset    sections                    at the end: what the program declares later is appended
+ *     directory_offset   struct layout_place[]       when a ring is made or changes its thread
  *     rings_offset       rings                       always; the file grows by one ring at a time
  *
- *     ring i begins at rings_offset + i * ring_stride and is
+ *     a ring begins where its entry in the directory says, and is
  *
  *     bytes              holds
  *     4096               struct layout_ring, on a page of its own
- *     ring_bytes         blocks: struct layout_block[ring_bytes / block_bytes]
+ *     place.bytes        blocks: struct layout_block[place.bytes / block_bytes]
  *     4096               struct layout_tail, on a page of its own
+ *
+ * The pages of the directory that have no entry yet may be a hole.
  *
  * The file is named NAME.PID.spoor and lies in /dev/shm, unless the program or SPOOR_TRACE_DIR says otherwise.
  *
@@ -47,6 +50,11 @@
  *                       their neighbours, and the tail page; the rest is a hole. Set `from` in the copy. What
  *                       a reader checks (see "Rings") makes any copy a recording, without the writer's help.
  *     drain             See "Draining a ring". Publish in `drained` how far it is. The writer never waits.
+ *
+ * Version 2 had no directory. Its header ends before directory_offset, and says `ring_stride` where version 3 has
+ * `v2_ring_stride`: ring i begins at rings_offset + i * ring_stride and has ring_bytes; its state is the byte i of
+ * those that begin at LAYOUT_V2_STATES of the control page, of which there are at most LAYOUT_V2_MAX_RINGS. A thread
+ * had one ring. All else is as in version 3.
  */
 #ifndef SPOOR_RECORDER_LAYOUT_H
 #define SPOOR_RECORDER_LAYOUT_H
@@ -56,13 +64,15 @@
 #include <stdint.h>
 
 #define LAYOUT_MAGIC "SPOORREC" /* 8 bytes, no NUL */
-#define LAYOUT_VERSION 2        /* a reader refuses a version that it does not know */
+#define LAYOUT_VERSION 3        /* a reader refuses a version that it does not know */
 #define LAYOUT_BYTE_ORDER 0x01020304u
 
 #define LAYOUT_PAGE 4096u
 #define LAYOUT_BLOCK_BYTES 4096u
 #define LAYOUT_BLOCK_WORDS 512u
-#define LAYOUT_MAX_RINGS 3072u /* ring states fit into the control page */
+#define LAYOUT_MAX_RINGS 65535u  /* of a recording; index + 1 fits into 16 bits */
+#define LAYOUT_RING_FIRST 16384u /* bytes of the first ring of a thread, unless ring_bytes is less */
+#define LAYOUT_RING_GROWS 4u     /* how many times as large its next one is, up to ring_bytes */
 
 /* Features: a reader refuses a file with a required bit that it does not know, and ignores unknown optional
  * bits. */
@@ -137,13 +147,14 @@ struct layout_header {
     /* The areas; see the table at the head of this file. */
     uint64_t control_offset, control_bytes;
     uint64_t enable_offset, enable_count;
-    uint64_t owners_offset, owner_count, owner_bytes; /* entries, most of them unused; bytes of one */
-    uint64_t sections_offset, sections_bytes;         /* the room; layout_control.sections_used is in use */
-    uint64_t rings_offset, ring_stride, ring_limit;   /* ring i exists if ring_states[i] is not UNUSED */
-    uint64_t ring_bytes;                              /* of the blocks of one ring, a power of two */
-    uint64_t block_bytes;                             /* LAYOUT_BLOCK_BYTES */
+    uint64_t owners_offset, owner_count, owner_bytes;  /* entries, most of them unused; bytes of one */
+    uint64_t sections_offset, sections_bytes;          /* the room; layout_control.sections_used is in use */
+    uint64_t rings_offset, v2_ring_stride, ring_limit; /* entries of the directory */
+    uint64_t ring_bytes;                               /* of the blocks of the largest ring, a power of two */
+    uint64_t block_bytes;                              /* LAYOUT_BLOCK_BYTES */
     /* Of the file that the writer mapped. A file that has others itself is a copy; see "Copies". */
     uint64_t device, inode;
+    uint64_t directory_offset, place_bytes; /* the directory, and the bytes of one entry */
 };
 
 enum layout_ring_state {
@@ -153,9 +164,17 @@ enum layout_ring_state {
     LAYOUT_RING_ENDED = 3, /* its thread was found to have ended; it is kept until another thread needs one */
 };
 
+/* Entry i of the directory says where ring i is. Offset and bytes never change once the state was USED. Rings do not
+ * overlap; they may stand in any order. */
+struct layout_place {
+    uint64_t offset; /* from the beginning of the file, a multiple of LAYOUT_PAGE */
+    uint32_t bytes;  /* of the blocks: a power of two from 2 * LAYOUT_BLOCK_BYTES to ring_bytes */
+    uint32_t state;  /* enum layout_ring_state; USED is written after everything else */
+};
+
 /* Why a record is in no ring; see "What may be lost". */
 enum layout_lost {
-    /* ring_limit threads have rings. */
+    /* The rings that threads have take all the memory that rings may take, or the directory is full. */
     LAYOUT_LOST_LIMIT = 0,
     /* There was no space for one more ring, the limit of file sizes was reached, or the recording's descriptor
      * was closed. */
@@ -191,8 +210,13 @@ struct layout_control {
      * taken when blocks are opened, at least a second apart, and when the recording is closed. */
     uint64_t clock_next;
     struct layout_clock clocks[LAYOUT_CLOCK_SLOTS];
-    uint8_t ring_states[LAYOUT_MAX_RINGS]; /* enum layout_ring_state */
+    uint64_t rings;     /* entries of the directory that were taken, from the first on */
+    uint64_t rings_end; /* offset behind the last ring */
 };
+
+#define LAYOUT_V2_STATES offsetof(struct layout_control, rings)
+#define LAYOUT_V2_MAX_RINGS 3072u
+#define LAYOUT_V2_HEADER_BYTES offsetof(struct layout_header, directory_offset)
 
 enum layout_enable {
     LAYOUT_ENABLE_ON = 1,
@@ -349,8 +373,13 @@ struct layout_relation {
 
 /* ---- Rings ----
  *
- * One thread at a time writes a ring, and the signal handlers that interrupt it. A ring is a window on an endless
- * row of blocks: the block with sequence s stands in slot s % (ring_bytes / block_bytes). Sequences begin with 1,
+ * One thread at a time writes a ring, and the signal handlers that interrupt it. A thread begins with a small ring.
+ * When that would go round above what the thread wrote there, it goes on in a larger ring, and writes no more into
+ * the small one, which stays USED until the thread has ended. Every record there is older than every one in the
+ * larger ring. A thread for which there is no larger ring stays, and the ring goes round.
+ *
+ * A ring is a window on an endless row of blocks: the block with sequence s stands in slot
+ * s % (place.bytes / block_bytes). Sequences begin with 1,
  * so that a block of zeros is never valid. The position of a word is counted from block 0 on and never begins
  * anew: block s has the positions s * 512 to s * 512 + 511.
  *
@@ -365,7 +394,7 @@ struct layout_relation {
  *
  *     reserved     It is raised before anything is written below it. What stands a whole ring or more below it may
  *                  be half overwritten. A block with sequence s is intact if `reserved`, read after the block was
- *                  copied with an acquire fence between, has a position below (s + blocks of the ring) * 512.
+ *                  copied with an acquire fence between, has a position of at most (s + blocks of the ring) * 512.
  *     committed    Everything below it is whole, except for records that were given up, and those stand a ring or
  *                  more below `reserved`. It is never above `reserved`. The two differ while a record is being
  *                  written, and for good if the thread died there. A record above `committed` is whole if its mark
@@ -441,6 +470,9 @@ struct layout_ring {
     uint64_t drained;
     uint64_t drained_number;
     uint64_t closed_behind; /* of the first block; see struct layout_block */
+    uint64_t bytes;         /* of its blocks, as in the directory; 0 in version 2, as what follows */
+    uint64_t begin;         /* the position at which its thread began */
+    uint64_t after;         /* index + 1 of the ring that its thread left for this one; 0: of none */
 };
 
 /* It stands behind the blocks, on a page of its own. */
@@ -458,7 +490,8 @@ struct layout_block {
     uint32_t tid;
     char thread[16]; /* NUL-terminated */
     uint16_t first;  /* offset of the first record in the block, bytes */
-    uint16_t reserved[3];
+    uint16_t after;  /* index + 1 of the ring that the thread left for this one; 0: of none */
+    uint16_t reserved[2];
     uint64_t opened_before; /* of the slot before: sequence of its block, raised before that is written to */
     uint64_t closed_behind; /* of the slot behind: sequence of its block, once all of that is written */
     uint64_t words[LAYOUT_BLOCK_WORDS - 14]; /* records, one after another */
@@ -560,7 +593,10 @@ static inline uint64_t layout_clock_check(const struct layout_clock *clock)
 }
 
 static_assert(sizeof(struct layout_clock) == 40, "layout");
-static_assert(sizeof(struct layout_header) == 248, "layout");
+static_assert(sizeof(struct layout_header) == 264, "layout");
+static_assert(LAYOUT_V2_HEADER_BYTES == 248, "layout");
+static_assert(LAYOUT_V2_STATES + LAYOUT_V2_MAX_RINGS <= LAYOUT_PAGE, "layout");
+static_assert(sizeof(struct layout_place) == 16, "layout");
 static_assert(sizeof(struct layout_control) <= LAYOUT_PAGE, "layout");
 static_assert(sizeof(struct layout_owner) == 256, "layout");
 static_assert(sizeof(struct layout_section) == 24, "layout");

@@ -158,6 +158,26 @@ static uint64_t round_page(uint64_t bytes)
     return (bytes + LAYOUT_PAGE - 1) & ~(uint64_t)(LAYOUT_PAGE - 1);
 }
 
+static uint64_t first_ring(const struct recorder_settings *settings)
+{
+    return settings->ring_bytes < LAYOUT_RING_FIRST ? settings->ring_bytes : LAYOUT_RING_FIRST;
+}
+
+/* Returns how many bytes all rings may take: each of `threads` threads can have one of each size. */
+static uint64_t rings_bytes(const struct recorder_settings *settings)
+{
+    uint64_t bytes = settings->ring_bytes, all = 2 * LAYOUT_PAGE + bytes;
+    for (uint64_t size = first_ring(settings); size < bytes; size *= LAYOUT_RING_GROWS)
+        all += 2 * LAYOUT_PAGE + size;
+    return all * settings->threads;
+}
+
+static uint64_t most_rings(const struct recorder_settings *settings)
+{
+    const uint64_t rings = rings_bytes(settings) / (2 * LAYOUT_PAGE + first_ring(settings));
+    return rings < LAYOUT_MAX_RINGS ? rings : LAYOUT_MAX_RINGS;
+}
+
 static struct layout_header plan(const struct recorder_settings *settings, const struct registry *registry,
                                  size_t sections_bytes)
 {
@@ -182,8 +202,8 @@ static struct layout_header plan(const struct recorder_settings *settings, const
         .owner_count = settings->owners,
         .owner_bytes = sizeof(struct layout_owner),
         .sections_bytes = round_page(sections_bytes + SPARE_SECTIONS),
-        .ring_stride = LAYOUT_PAGE + settings->ring_bytes + LAYOUT_PAGE,
-        .ring_limit = settings->threads,
+        .place_bytes = sizeof(struct layout_place),
+        .ring_limit = most_rings(settings),
         .ring_bytes = settings->ring_bytes,
         .block_bytes = LAYOUT_BLOCK_BYTES,
     };
@@ -192,7 +212,8 @@ static struct layout_header plan(const struct recorder_settings *settings, const
     header.enable_offset = header.control_offset + header.control_bytes;
     header.owners_offset = header.enable_offset + header.enable_count;
     header.sections_offset = round_page(header.owners_offset + header.owner_count * header.owner_bytes);
-    header.rings_offset = header.sections_offset + header.sections_bytes;
+    header.directory_offset = header.sections_offset + header.sections_bytes;
+    header.rings_offset = round_page(header.directory_offset + header.ring_limit * header.place_bytes);
     return header;
 }
 
@@ -221,8 +242,8 @@ static int create(const struct recorder_settings *settings, const struct registr
         return recorder_fail(-ENOMEM, "no memory for the table of tracepoints");
     struct layout_header header = plan(settings, registry, sections_bytes);
     const char *step = "";
-    const int error = file_create(recording, settings, header.rings_offset,
-                                  header.rings_offset + header.ring_limit * header.ring_stride, &step);
+    const int error = file_create(recording, settings, header.directory_offset, header.rings_offset,
+                                  header.rings_offset + rings_bytes(settings), &step);
     if (error != 0) {
         free(sections);
         const char *hint = "";
@@ -247,6 +268,7 @@ static int create(const struct recorder_settings *settings, const struct registr
     *recording->header = header;
     memcpy(recording->memory + header.sections_offset, sections, sections_bytes);
     recording->control->sections_used = sections_bytes;
+    recording->control->rings_end = header.rings_offset;
     free(sections);
     return 0;
 }
@@ -309,7 +331,7 @@ static int open_recording(const struct spoor_trace_options *options)
     recorder.enabled = enabled;
     recorder.sections_used = recording.control->sections_used;
     recorder.last_clock = recording.header->opened.counter;
-    ring_begin_recording();
+    directory_begin();
     recorder.recording = recording;
     owner_publish();
     uint8_t *enable = recording.memory + recording.header->enable_offset;

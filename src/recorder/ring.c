@@ -45,6 +45,7 @@ static _Thread_local struct {
     /* Counter until which no ring is asked for again, because there was none; 0: ask. */
     uint64_t refused_until;
     enum layout_lost refused;  /* the reason why there was none */
+    uint64_t stays_until;      /* the same for a larger ring */
     uint64_t unfinished;       /* the committed position above which the ring was about to go round */
     uint64_t unfinished_since; /* since when, as a counter */
     /* sequence numbers of blocks that are not used again, see give_up(); 0: a free element */
@@ -59,15 +60,9 @@ void ring_forget(void)
     thread.ring = NULL;
     thread.generation = 0;
     thread.refused_until = 0;
+    thread.stays_until = 0;
     thread.making = 0;
     thread.clock.counter = 0;
-}
-
-void ring_begin_recording(void)
-{
-    recorder.ended = 0;
-    recorder.looked_at = recorder.taken = 0;
-    recorder.look_at_all = 0;
 }
 
 void ring_lost(enum layout_lost reason)
@@ -113,148 +108,94 @@ static uint64_t mix(uint64_t position, uint64_t number)
     return (position & (((uint64_t)1 << LAYOUT_POSITION_BITS) - 1)) | number << LAYOUT_POSITION_BITS;
 }
 
-static uint64_t block_begin(uint64_t position)
+/* A ring with its mask. `thread.ring` may be another ring after any instruction, because a handler that records
+ * makes a larger one, or one in another recording. */
+struct window {
+    struct layout_ring *ring;
+    uint64_t mask;
+};
+
+static struct layout_block *block_at(const struct window *own, uint64_t sequence)
 {
-    return position & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+    return (struct layout_block *)(ring_blocks(own->ring) + (sequence * LAYOUT_BLOCK_WORDS & own->mask));
+}
+
+/* The words in the neighbouring pages that say whether a block is whole: see struct layout_block. */
+static uint64_t *opened_word(const struct window *own, uint64_t sequence)
+{
+    struct layout_block *behind = block_at(own, sequence) + 1;
+    const bool is_last = (uint64_t *)behind == ring_blocks(own->ring) + own->mask + 1;
+    return is_last ? &((struct layout_tail *)behind)->opened_before : &behind->opened_before;
+}
+
+static uint64_t *closed_word(const struct window *own, uint64_t sequence)
+{
+    struct layout_block *block = block_at(own, sequence);
+    const bool is_first = (uint64_t *)block == ring_blocks(own->ring);
+    return is_first ? &own->ring->closed_behind : &(block - 1)->closed_behind;
+}
+
+static void commit(struct layout_ring *ring)
+{
+    uint64_t now;
+    do {
+        now = __atomic_load_n(&ring->reserved, __ATOMIC_RELAXED);
+        __atomic_store_n(&ring->committed, now, __ATOMIC_RELEASE);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != now);
+}
+
+/* Raises a word to a value. Handlers may have raised it higher since the caller read it. */
+static void raise_to(uint64_t *word, uint64_t value)
+{
+    uint64_t now;
+    do
+        now = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (now < value && !spoor_exchange_(word, now, value));
+}
+
+/* ---- leaving a ring for a larger one ---- */
+
+/* Fills the block, so that nothing more is reserved in the ring: not by code either that had found the ring, and had
+ * reserved nothing, when a signal handler interrupted it and left the ring. Such code may come back to the ring at
+ * any time; so it is given to no other thread before this one has ended. */
+static void leave_ring(const struct window *own)
+{
+    struct layout_ring *ring = own->ring;
+    uint64_t before, position, end;
+    do {
+        before = __atomic_load_n(&ring->reserved, __ATOMIC_RELAXED);
+        position = layout_position(before, ring->position_base);
+        end = block_begin(position + LAYOUT_BLOCK_WORDS - 1);
+    } while (!spoor_exchange_(&ring->reserved, before, mix(end, layout_number(before, ring->number_base))));
+    if (position < end)
+        __atomic_store_n(&ring_blocks(ring)[position & own->mask],
+                         layout_record_start(position, LAYOUT_ID_PADDING, (uint32_t)(end - position) * 8),
+                         __ATOMIC_RELEASE);
+    /* Above an unfinished record, that one commits this, too. */
+    if (__atomic_load_n(&ring->committed, __ATOMIC_RELAXED) != before)
+        return;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    raise_to(closed_word(own, end / LAYOUT_BLOCK_WORDS - 1), end / LAYOUT_BLOCK_WORDS - 1);
+    commit(ring);
+}
+
+/* Lets the record path use a ring, and no other one any more. A handler that interrupts this does the same, after
+ * which it is done once more. */
+static void use_ring(struct layout_ring *ring)
+{
+    uint64_t *positions = spoor_ring_v1.positions;
+    if (positions != NO_POSITIONS && positions != &ring->reserved)
+        leave_ring(&(struct window){(struct layout_ring *)positions, spoor_ring_v1.mask});
+    spoor_ring_v1.positions = NO_POSITIONS;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    spoor_ring_v1.mask = ring->bytes / 8 - 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    spoor_ring_v1.positions = &ring->reserved;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 /* ---- making ---- */
-
-static struct layout_ring *ring_at(const struct recording *recording, uint64_t index)
-{
-    const struct layout_header *header = recording->header;
-    return (struct layout_ring *)(recording->memory + header->rings_offset + index * header->ring_stride);
-}
-
-static uint64_t *ring_blocks(struct layout_ring *ring)
-{
-    return (uint64_t *)((uint8_t *)ring + LAYOUT_PAGE);
-}
-
-/* Whether the thread of a ring has ended. Nothing announces it, so that a system call for each ring finds out when
- * a new ring is needed. Also true for the caller's own id: an earlier thread had it. */
-static bool thread_ended(uint32_t tid, uint32_t self)
-{
-    return tid == self || (syscall(SYS_tgkill, getpid(), (int)tid, 0) != 0 && errno == ESRCH);
-}
-
-static bool change_state(uint8_t *state, uint8_t from, uint8_t to)
-{
-    return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-/* The counter at which the newest block of the ring was opened. */
-static uint64_t last_use(const struct recording *recording, struct layout_ring *ring)
-{
-    const uint64_t mask = recording->header->ring_bytes / 8 - 1;
-    const uint64_t position = block_begin(ring->position_base);
-    return ((struct layout_block *)(ring_blocks(ring) + (position & mask)))->counter;
-}
-
-static uint64_t behind(uint64_t index, uint64_t rings)
-{
-    return index + 1 < rings ? index + 1 : 0;
-}
-
-/* Looks at `most` rings, from where the look before ended on, and marks those ENDED whose threads have ended. A look
- * at every ring at each claim would cost a program with many threads the square of their number. `until_first`: one
- * is enough. Returns whether it found one. */
-static bool find_ended(const struct recording *recording, uint32_t self, uint64_t rings, uint64_t most,
-                       bool until_first)
-{
-    uint8_t *states = recording->control->ring_states;
-    uint64_t i = __atomic_load_n(&recorder.looked_at, __ATOMIC_RELAXED);
-    bool found = false;
-    for (; most > 0 && !(found && until_first); most--) {
-        i = behind(i, rings);
-        if (__atomic_load_n(&states[i], __ATOMIC_ACQUIRE) == LAYOUT_RING_USED &&
-            thread_ended(ring_at(recording, i)->tid, self) &&
-            change_state(&states[i], LAYOUT_RING_USED, LAYOUT_RING_ENDED)) {
-            __atomic_add_fetch(&recorder.ended, 1, __ATOMIC_RELAXED);
-            found = true;
-        }
-    }
-    __atomic_store_n(&recorder.looked_at, i, __ATOMIC_RELAXED);
-    return found;
-}
-
-/* Returns an ENDED ring that is none of the `kept` whose threads recorded last: the oldest of kept + 1 of them. -1:
- * there is none. */
-static int64_t oldest_ended(const struct recording *recording, uint64_t rings, uint64_t kept)
-{
-    int64_t oldest = -1;
-    uint64_t oldest_use = UINT64_MAX, i = __atomic_load_n(&recorder.taken, __ATOMIC_RELAXED);
-    for (uint64_t looks = 0, found = 0; looks < rings && found <= kept; looks++) {
-        i = behind(i, rings);
-        if (__atomic_load_n(&recording->control->ring_states[i], __ATOMIC_ACQUIRE) != LAYOUT_RING_ENDED)
-            continue;
-        found++;
-        const uint64_t use = last_use(recording, ring_at(recording, i));
-        if (use < oldest_use) {
-            oldest_use = use;
-            oldest = (int64_t)i;
-        }
-    }
-    __atomic_store_n(&recorder.taken, i, __ATOMIC_RELAXED);
-    return oldest;
-}
-
-/* Claims a ring of an ended thread if there are more than are to be kept. Returns its index, -1: none. */
-static int64_t claim_ended(const struct recording *recording, uint64_t rings, uint64_t kept)
-{
-    /* A signal handler that leaves by longjmp makes `ended` inexact: it is not asked where every ring counts. */
-    while (kept == 0 || __atomic_load_n(&recorder.ended, __ATOMIC_RELAXED) > (int64_t)kept) {
-        const int64_t oldest = oldest_ended(recording, rings, recorder.settings.kept);
-        if (oldest < 0)
-            break;
-        if (change_state(&recording->control->ring_states[oldest], LAYOUT_RING_ENDED, LAYOUT_RING_MAKING)) {
-            __atomic_sub_fetch(&recorder.ended, 1, __ATOMIC_RELAXED);
-            return oldest;
-        }
-    }
-    return -1;
-}
-
-/* Looks at every ring, because all are in use. When that was in vain, the next look comes a hundredth of a second
- * later. Returns whether a thread has ended. */
-static bool look_at_all(const struct recording *recording, uint32_t self, uint64_t rings)
-{
-    const uint64_t now = spoor_counter_(), next = __atomic_load_n(&recorder.look_at_all, __ATOMIC_RELAXED);
-    if (next != 0 && (int64_t)(now - next) < 0)
-        return false;
-    const bool found = find_ended(recording, self, rings, rings, true);
-    if (!found)
-        __atomic_store_n(&recorder.look_at_all, now + recording->header->counter_hz / 100, __ATOMIC_RELAXED);
-    return found;
-}
-
-/* Claims a slot for a ring, which is then in state MAKING, and returns its index; -1: all are in use. *fresh: it
- * never held a ring, and has no space in the file yet. */
-static int64_t claim_slot(const struct recording *recording, uint32_t self, bool *fresh)
-{
-    enum {
-        LOOKS = 16
-    }; /* more than one for each new ring, so that ended threads are found as fast as they end */
-    uint8_t *states = recording->control->ring_states;
-    const uint64_t limit = recording->header->ring_limit;
-    uint64_t rings =
-        0; /* Slots are taken in order: behind an unused one no used one follows, except during a race. */
-    while (rings < limit && __atomic_load_n(&states[rings], __ATOMIC_ACQUIRE) != LAYOUT_RING_UNUSED)
-        rings++;
-    *fresh = false;
-    find_ended(recording, self, rings, rings < LOOKS ? rings : LOOKS, false);
-    int64_t index = claim_ended(recording, rings, recorder.settings.kept);
-    for (uint64_t i = rings; i < limit && index < 0; i++)
-        if (change_state(&states[i], LAYOUT_RING_UNUSED, LAYOUT_RING_MAKING)) {
-            *fresh = true;
-            return (int64_t)i;
-        }
-    if (index < 0)
-        index = claim_ended(recording, rings, 0);
-    if (index < 0 && look_at_all(recording, self, rings))
-        index = claim_ended(recording, rings, 0);
-    return index;
-}
 
 static void set_name(struct layout_ring *ring, const char *name)
 {
@@ -266,34 +207,10 @@ static void set_name(struct layout_ring *ring, const char *name)
     memcpy(ring->thread, text, sizeof text);
 }
 
-int ring_make(const char *name, bool populate)
+/* Begins the ring for the calling thread. */
+static void begin_ring(struct layout_ring *ring, const struct layout_place *place, uint64_t index,
+                       uint32_t self, bool fresh)
 {
-    struct recording *recording = &recorder.recording;
-    const struct layout_header *header = recording->header;
-    const unsigned generation = __atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE);
-    const uint32_t self = (uint32_t)syscall(SYS_gettid);
-    bool fresh = false;
-    const int64_t index = claim_slot(recording, self, &fresh);
-    if (index < 0)
-        return -EAGAIN;
-    uint8_t *state = &recording->control->ring_states[index];
-    if (fresh) {
-        const int error = file_extend(recording, header->rings_offset + (uint64_t)index * header->ring_stride,
-                                      header->ring_stride);
-        if (error != 0) {
-            __atomic_store_n(state, LAYOUT_RING_UNUSED, __ATOMIC_RELEASE);
-            return error;
-        }
-    }
-    struct layout_ring *ring = ring_at(recording, (uint64_t)index);
-#ifdef MADV_POPULATE_WRITE
-    if (populate)
-        madvise(ring, header->ring_stride,
-                MADV_POPULATE_WRITE); /* This only saves page faults later; an old kernel refuses it. */
-#else
-    (void)populate;
-#endif
-
     /* A block belongs to one thread, so that a new thread begins a new one. */
     uint64_t position = LAYOUT_BLOCK_WORDS, number = 0;
     if (!fresh) {
@@ -302,31 +219,73 @@ int ring_make(const char *name, bool populate)
         position = block_begin(position + LAYOUT_BLOCK_WORDS - 1);
     }
     ring->index = (uint32_t)index;
+    ring->bytes = place->bytes;
+    ring->begin = position;
     ring->tid = self;
     ring->tenants++;
     ring->made = spoor_counter_();
-    set_name(ring, name);
     ring->position_base = position;
     ring->number_base = number;
     const uint64_t mixed = mix(position, number);
     __atomic_store_n(&ring->reserved, mixed, __ATOMIC_RELEASE);
     __atomic_store_n(&ring->committed, mixed, __ATOMIC_RELEASE);
-    __atomic_store_n(state, LAYOUT_RING_USED, __ATOMIC_RELEASE);
+}
 
-    /* Until thread.generation is set, a handler that records finds that the ring is still being made. */
-    spoor_ring_v1.positions = NO_POSITIONS;
+/* Makes a ring of this size, or a larger one if only that is left, and makes it the thread's. `thread.ring` changes
+ * first: from then on a signal handler that finds no room in the ring before goes on in the new one. In a thread
+ * that has no ring yet handlers find, until thread.generation is set, that the ring is still being made. */
+static int make_ring(const char *name, uint64_t bytes, bool populate)
+{
+    struct recording *recording = &recorder.recording;
+    const unsigned generation = __atomic_load_n(&recorder.generation, __ATOMIC_ACQUIRE);
+    const uint32_t self = (uint32_t)syscall(SYS_gettid);
+    const bool grows = thread.ring != NULL && thread.generation == generation;
+    bool fresh = false;
+    struct layout_place *place;
+    /* The rings that this thread left are not those of an earlier thread with its id. */
+    const int error = directory_claim(recording, grows ? 0 : self, bytes, &fresh, &place);
+    if (error != 0)
+        return error;
+    struct layout_ring *ring = directory_ring(recording, place);
+#ifdef MADV_POPULATE_WRITE
+    if (populate)
+        madvise(ring, LAYOUT_PAGE + place->bytes + LAYOUT_PAGE,
+                MADV_POPULATE_WRITE); /* This only saves page faults later; an old kernel refuses it. */
+#else
+    (void)populate;
+#endif
+    begin_ring(ring, place, (uint64_t)(place - directory_place(recording, 0)), self, fresh);
+    ring->after = grows ? thread.ring->index + 1 : 0;
+    if (grows)
+        memcpy(ring->thread, thread.ring->thread, sizeof ring->thread);
+    else
+        set_name(ring, name);
+    __atomic_store_n(&place->state, LAYOUT_RING_USED, __ATOMIC_RELEASE);
+
+    if (!grows)
+        spoor_ring_v1.positions = NO_POSITIONS;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread.ring = ring;
-    thread.clock.counter = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (!grows)
+        thread.clock.counter = 0;
     thread.unfinished = 0;
     thread.keeps = false;
     memset(thread.kept, 0, sizeof thread.kept);
-    spoor_ring_v1.mask = header->ring_bytes / 8 - 1;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    spoor_ring_v1.positions = &ring->reserved;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    use_ring(ring);
     thread.generation = generation;
     return 0;
+}
+
+int ring_make(const char *name, bool whole)
+{
+    const uint64_t most = recorder.recording.header->ring_bytes;
+    const uint64_t first = most < LAYOUT_RING_FIRST ? most : LAYOUT_RING_FIRST;
+    uint64_t bytes = whole ? most : first;
+    int error = make_ring(name, bytes, whole);
+    for (; error != 0 && bytes > first; error = make_ring(name, bytes, whole))
+        bytes = bytes / LAYOUT_RING_GROWS > first ? bytes / LAYOUT_RING_GROWS : first;
+    return error;
 }
 
 static bool has_ring(void)
@@ -378,6 +337,30 @@ static bool try_ring(uint64_t now)
     return true;
 }
 
+/* Goes on in a larger ring, if there is one, when the thread comes round to what it wrote in this one itself. False:
+ * it stays. */
+static bool grow(const struct window *own, uint64_t before)
+{
+    const struct layout_ring *ring = own->ring;
+    const struct layout_header *header = recorder.recording.header;
+    if (ring->bytes >= header->ring_bytes || __atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != before)
+        return false; /* a handler has recorded: the caller looks again */
+    const uint64_t position = layout_position(before, ring->position_base), now = spoor_counter_();
+    uint64_t bytes = ring->bytes * LAYOUT_RING_GROWS;
+    if (bytes > header->ring_bytes)
+        bytes = header->ring_bytes;
+    if (thread.making || block_begin(position + LAYOUT_BLOCK_WORDS - 1) - ring->begin <= own->mask ||
+        (thread.stays_until != 0 && (int64_t)(thread.stays_until - now) > 0))
+        return false;
+    thread.making = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    /* A handler may have done it just before. */
+    const int error = thread.ring == ring && has_ring() ? make_ring(NULL, bytes, false) : 0;
+    thread.stays_until = error != 0 ? now + header->counter_hz : 0;
+    thread.making = 0;
+    return error == 0;
+}
+
 /* Gives the calling thread a ring at its first record, also in the child of a fork. False: there is none, and the
  * record is counted as lost. */
 static bool get_ring(void)
@@ -399,52 +382,6 @@ static bool get_ring(void)
 }
 
 /* ---- blocks ---- */
-
-static void commit(struct layout_ring *ring)
-{
-    uint64_t now;
-    do {
-        now = __atomic_load_n(&ring->reserved, __ATOMIC_RELAXED);
-        __atomic_store_n(&ring->committed, now, __ATOMIC_RELEASE);
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    } while (__atomic_load_n(&ring->reserved, __ATOMIC_RELAXED) != now);
-}
-
-/* Raises a word to a value. Handlers may have raised it higher since the caller read it. */
-static void raise_to(uint64_t *word, uint64_t value)
-{
-    uint64_t now;
-    do
-        now = __atomic_load_n(word, __ATOMIC_RELAXED);
-    while (now < value && !spoor_exchange_(word, now, value));
-}
-
-/* A ring with its mask. `thread.ring` and its mask may be another ring's after any instruction, because a handler
- * that records when another recording is open makes a ring there. */
-struct window {
-    struct layout_ring *ring;
-    uint64_t mask;
-};
-
-static struct layout_block *block_at(const struct window *own, uint64_t sequence)
-{
-    return (struct layout_block *)(ring_blocks(own->ring) + (sequence * LAYOUT_BLOCK_WORDS & own->mask));
-}
-
-/* The words in the neighbouring pages that say whether a block is whole: see struct layout_block. */
-static uint64_t *opened_word(const struct window *own, uint64_t sequence)
-{
-    struct layout_block *behind = block_at(own, sequence) + 1;
-    const bool is_last = (uint64_t *)behind == ring_blocks(own->ring) + own->mask + 1;
-    return is_last ? &((struct layout_tail *)behind)->opened_before : &behind->opened_before;
-}
-
-static uint64_t *closed_word(const struct window *own, uint64_t sequence)
-{
-    struct layout_block *block = block_at(own, sequence);
-    const bool is_first = (uint64_t *)block == ring_blocks(own->ring);
-    return is_first ? &own->ring->closed_behind : &(block - 1)->closed_behind;
-}
 
 /* Whether the ring would go round above a record that is not finished: a handler interrupted it, and it would be
  * finished in a block that is in use again. */
@@ -581,6 +518,7 @@ static void write_header(const struct layout_ring *ring, struct layout_block *bl
     block->tid = ring->tid;
     memcpy(block->thread, ring->thread, sizeof block->thread);
     block->first = LAYOUT_BLOCK_HEADER_BYTES;
+    block->after = (uint16_t)ring->after;
     memset(block->reserved, 0, sizeof block->reserved);
     __atomic_store_n(&block->sequence, sequence, __ATOMIC_RELEASE);
 }
@@ -643,12 +581,13 @@ int spoor_open_block_v2(uint64_t before)
     const int error = errno;
     int go_on = 1;
     if (has_ring()) {
-        struct window own = {.ring = thread.ring};
         /* If a handler changes the ring in between, the position of this one is no longer `before`. */
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        own.mask = spoor_ring_v1.mask;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        go_on = open_block(&own, before);
+        struct layout_ring *ring = thread.ring;
+        const struct window own = {ring, ring->bytes / 8 - 1};
+        if (spoor_ring_v1.positions != &ring->reserved)
+            use_ring(ring); /* the thread was interrupted when it changed to this ring */
+        else if (!grow(&own, before))
+            go_on = open_block(&own, before);
     } else {
         go_on = get_ring();
     }
@@ -669,8 +608,9 @@ int spoor_trace_thread(const char *name)
         thread.making = 0;
         if (error != 0)
             recorder_fail(error,
-                          error == -EAGAIN ? "all %u rings are in use: raise `threads`"
-                                           : "cannot reserve space for one more ring (of %u)",
+                          error == -EAGAIN
+                              ? "all memory for rings is in use (that of %u threads): raise `threads`"
+                              : "cannot reserve space for one more ring (%u threads)",
                           recorder.settings.threads);
     }
     recorder_unlock();

@@ -81,10 +81,10 @@ int recorder_fail(int error, const char *format, ...) __attribute__((format(prin
 struct recording *recorder_own(void);
 
 /* ---- file.c: files and memory; safe on the record path ---- */
-/* Creates the file settings.directory/name.pid.spoor with `bytes` of reserved space, and maps `mapped` bytes of it.
- * Returns 0 or -errno; then *step says what failed. */
-int file_create(struct recording *recording, const struct recorder_settings *settings, size_t bytes,
-                size_t mapped, const char **step);
+/* Creates the file settings.directory/name.pid.spoor of `bytes`, with reserved space for the first `used` of them and
+ * for the last page, and maps `mapped` bytes of it. Returns 0 or -errno; then *step says what failed. */
+int file_create(struct recording *recording, const struct recorder_settings *settings, size_t used,
+                size_t bytes, size_t mapped, const char **step);
 /* Reserves space for [offset, offset + bytes) of the file. Returns 0 or -errno. */
 int file_extend(const struct recording *recording, uint64_t offset, uint64_t bytes);
 void file_close(struct recording *recording); /* unless the program has closed its number */
@@ -109,10 +109,33 @@ void clock_publish(
     const struct layout_clock *clock);
 
 /* ---- ring.c ---- */
-void ring_begin_recording(void); /* No thread has a ring yet in the recording that is being opened. */
-void ring_forget(void);          /* The calling thread has no ring from now on. */
-int ring_make(const char *name, bool populate);
+void ring_forget(void); /* The calling thread has no ring from now on. */
+/* Makes a ring for the calling thread, which has none: a small one, or (`whole`) the largest that there is, with
+ * memory behind it. Returns 0; -EAGAIN if rings take all the memory that they may; or another -errno. */
+int ring_make(const char *name, bool whole);
 void ring_lost(enum layout_lost reason);
+
+/* Returns the position at which a block begins. */
+static inline uint64_t block_begin(uint64_t position)
+{
+    return position & ~(uint64_t)(LAYOUT_BLOCK_WORDS - 1);
+}
+
+static inline uint64_t *ring_blocks(struct layout_ring *ring)
+{
+    return (uint64_t *)((uint8_t *)ring + LAYOUT_PAGE);
+}
+
+/* ---- directory.c ---- */
+void directory_begin(void); /* No thread has a ring yet in the recording that is being opened. */
+struct layout_place *directory_place(const struct recording *recording, uint64_t index);
+struct layout_ring *directory_ring(const struct recording *recording, const struct layout_place *place);
+/* Claims a place for a ring of these bytes, which is then in state MAKING: that of a thread that ended if enough
+ * others are kept, a new one, or any of a thread that ended, perhaps a larger one. self: id of the calling thread,
+ * if whatever has this id was left by an earlier thread; else 0. *fresh: the ring was never used. Returns 0;
+ * -EAGAIN if rings take all the memory that they may; or another -errno. */
+int directory_claim(const struct recording *recording, uint32_t self, uint64_t bytes, bool *fresh,
+                    struct layout_place **place);
 
 /* ---- inherit.c ---- */
 /* Registers the handlers of fork when it is called for the first time. Returns 0 or -errno. */

@@ -12,16 +12,17 @@
 #include "reader/spdk.h"
 #include "recorder/layout.h"
 
-enum { FILE_BYTES = 56 << 10, SPOOR_RINGS = 24576 };
+enum { FILE_BYTES = 56 << 10, SPOOR_RINGS = 24576, SPOOR_DIRECTORY = 9280 };
 
-/* Makes a file of spoor's format with its areas in their places; the fuzzer fills the rest. */
-static void make_spoor(uint8_t *bytes, uint32_t kind)
+/* Makes a file of spoor's format with its areas in their places; the fuzzer fills the rest. is_old: of version 2, which
+ * has no directory of rings. */
+static void make_spoor(uint8_t *bytes, uint32_t kind, bool is_old)
 {
     struct layout_header header = {
         .magic = LAYOUT_MAGIC,
-        .version = LAYOUT_VERSION,
+        .version = is_old ? 2 : LAYOUT_VERSION,
         .byte_order = LAYOUT_BYTE_ORDER,
-        .header_bytes = sizeof header,
+        .header_bytes = is_old ? LAYOUT_V2_HEADER_BYTES : sizeof header,
         .kind = kind,
         .counter_hz = 1000000000,
         .control_offset = 4096,
@@ -34,15 +35,20 @@ static void make_spoor(uint8_t *bytes, uint32_t kind)
         .sections_offset = 12288,
         .sections_bytes = SPOOR_RINGS - 12288,
         .rings_offset = SPOOR_RINGS,
-        .ring_stride = 4096 + 8192 + 4096,
+        .v2_ring_stride = is_old ? 4096 + 8192 + 4096 : 0,
         .ring_limit = 2,
         .ring_bytes = 8192,
         .block_bytes = LAYOUT_BLOCK_BYTES,
+        .directory_offset = is_old ? 0 : SPOOR_DIRECTORY,
+        .place_bytes = is_old ? 0 : sizeof(struct layout_place),
     };
     memcpy(bytes, &header, sizeof header);
-    struct layout_control control = {.sections_used = 512,
-                                     .ring_states = {LAYOUT_RING_USED, LAYOUT_RING_ENDED}};
+    const struct layout_place places[] = {{SPOOR_RINGS, 8192, LAYOUT_RING_USED},
+                                          {SPOOR_RINGS + 16384, 8192, LAYOUT_RING_ENDED}};
+    struct layout_control control = {.sections_used = 512, .rings = is_old ? 0 : 2};
     memcpy(bytes + 4096, &control, sizeof control);
+    memcpy(bytes + 4096 + LAYOUT_V2_STATES, "\2\3", is_old ? 2 : 0);
+    memcpy(bytes + SPOOR_DIRECTORY, places, is_old ? 0 : sizeof places);
     struct layout_section section = {
         .type = LAYOUT_SECTION_OBJECTS, .item_bytes = sizeof(struct layout_object), .count = 1, .bytes = 56};
     struct layout_object object = {.id = 1, .letter = 'i'};
@@ -192,7 +198,7 @@ static void damage(uint8_t *bytes, const uint8_t *data, size_t size)
     }
 }
 
-/* Returns a file in memory. Bits 5 and 7 of the first byte are not used. */
+/* Returns a file in memory. Bit 7 of the first byte: of an older version; bit 5 is not used. */
 static int hostile_recording(const uint8_t *data, size_t size)
 {
     static uint8_t bytes[FILE_BYTES];
@@ -202,8 +208,8 @@ static int hostile_recording(const uint8_t *data, size_t size)
         abort();
     memset(bytes, 0, sizeof bytes);
     switch (data[0] % 6) {
-    case 0: make_spoor(bytes, LAYOUT_KIND_RINGS); break;
-    case 1: make_spoor(bytes, LAYOUT_KIND_STREAM); break;
+    case 0: make_spoor(bytes, LAYOUT_KIND_RINGS, data[0] & 128); break;
+    case 1: make_spoor(bytes, LAYOUT_KIND_STREAM, data[0] & 128); break;
     case 2: make_spdk(bytes); break;
     case 4: make_spdk_stream(bytes); break;
     case 5: make_spdk_related(bytes); break;

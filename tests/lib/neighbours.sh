@@ -4,7 +4,7 @@
 
 NEIGHBOURS_LOCK=/tmp/spoor-tests.lock
 NEIGHBOURS_MEMORY=$((6 << 30))
-NEIGHBOURS_PROCESSES=4096
+NEIGHBOURS_PROCESSES=16384 # and threads: recorder_threads has ten thousand
 group_procs= # where a process is written to, to be in the groups of the suite: one file for each hierarchy
 group_tree=  # the group of version 2, in which each test has one of its own
 

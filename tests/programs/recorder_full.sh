@@ -70,9 +70,9 @@ check "open on a full file system is an error" test $? = 1
 check "that says what to do" grep -q 'cannot reserve space for the recording /dev/shm/full\.[0-9]*\.spoor: No space left on device.*spoor ctl clean' errors
 check "and leaves nothing" sh -c '! ls /dev/shm/*.spoor 2>/dev/null'
 
-# ---- space for the beginning, and for one ring or two of eight ----
+# ---- space for the beginning, and for some rings of forty, small ones, whose threads live at one time ----
 room 700
-./recording part 1000 8 0 128 >out 2>errors </dev/null
+./recording part 100 40 2000 128 >out 2>errors </dev/null
 check "threads that get no ring do no harm" test $? = 0
 file=$(head -1 out)
 written=$(tail -1 out)

@@ -73,7 +73,9 @@ static void record(unsigned level, unsigned length)
 /* ---- what must be there ---- */
 
 struct found {
-    uint64_t first; /* number of the first record of the case */
+    uint32_t ring;  /* the ring in which the case began */
+    uint64_t first; /* number of its first record there */
+    uint64_t since; /* number of its first record in the ring that is walked */
     uint64_t begun[LEVELS];
     bool any;
     uint64_t next, oldest, count;
@@ -91,7 +93,7 @@ static void find_record(void *context, uint64_t number, const struct layout_reco
         return;
     CHECK(record->stamp >= found->stamp, "time goes back at record %llu", (unsigned long long)number);
     found->stamp = record->stamp;
-    if (number < found->first)
+    if (number < found->since)
         return;
     if (!found->any) {
         found->oldest = found->next = number;
@@ -111,10 +113,10 @@ struct row { /* a row of the table */
     unsigned long instructions, interrupted, cases, written, read, overwritten, lost[LAYOUT_LOST_COUNT];
 };
 
-/* first: number of the ring's next record */
-static struct found begin_case(uint64_t first)
+static struct found begin_case(uint32_t ring)
 {
-    struct found found = {.first = first};
+    struct found found = {.ring = ring,
+                          .first = view_has_ring(&view, ring) ? ring_number(view_ring(&view, ring)) : 0};
     for (unsigned level = 0; level < LEVELS; level++) {
         levels[level].lost = 0;
         found.begun[level] = found.serials[level] = levels[level].written;
@@ -125,8 +127,7 @@ static struct found begin_case(uint64_t first)
 
 static void end_case(struct found *found, struct row *row)
 {
-    const struct layout_ring *ring = own_ring();
-    uint64_t written = 0, lost = 0, missing = 0;
+    uint64_t written = 0, lost = 0, missing = 0, overwritten = 0;
     for (unsigned level = 0; level < LEVELS; level++)
         written += levels[level].written - found->begun[level];
     for (int reason = 0; reason < LAYOUT_LOST_COUNT; reason++) {
@@ -134,15 +135,21 @@ static void end_case(struct found *found, struct row *row)
         row->lost[reason] += now;
         lost += now;
     }
-    ring_walk(&view, ring->index, find_record, found);
-    if (!found->any)
-        found->oldest = found->next = ring_number(ring);
-    const uint64_t overwritten = found->oldest - found->first;
+    /* A thread's rings stand in the order in which it had them, because none is used again within a case. */
+    for (uint32_t i = found->ring; view_has_ring(&view, i); i++) {
+        const struct layout_ring *ring = view_ring(&view, i);
+        found->since = i == found->ring ? found->first : 0;
+        found->any = false;
+        ring_walk(&view, i, find_record, found);
+        if (!found->any)
+            found->oldest = found->next = ring_number(ring);
+        overwritten += found->oldest - found->since;
+        CHECK(ring->reserved == ring->committed, "not committed");
+        CHECK(found->next == ring_number(ring), "the last is %llu of %llu", (unsigned long long)found->next,
+              (unsigned long long)ring_number(ring));
+    }
     for (unsigned level = 0; level < LEVELS; level++)
         missing += found->missing[level] + levels[level].written - found->serials[level];
-    CHECK(ring->reserved == ring->committed, "not committed");
-    CHECK(found->next == ring_number(ring), "the last is %llu of %llu", (unsigned long long)found->next,
-          (unsigned long long)ring_number(ring));
     CHECK(found->count + overwritten + lost == written,
           "%llu read + %llu overwritten + %llu lost != %llu written", (unsigned long long)found->count,
           (unsigned long long)overwritten, (unsigned long long)lost, (unsigned long long)written);
@@ -186,7 +193,7 @@ static struct steps steps_at(const struct steps_trace *trace, unsigned i, struct
 static void run_case(const struct path *path, struct steps *steps, struct row *row)
 {
     fill_to(path->room);
-    struct found found = begin_case(ring_number(own_ring()));
+    struct found found = begin_case(own_ring()->index);
     record_stepped(0, TEXT, NULL, steps);
     record(0, TEXT);
     end_case(&found, row);
@@ -303,6 +310,15 @@ enum making {
     MAKING_AGAIN,  /* a thread that has a ring in a recording before this one */
 };
 
+/* How many rings this thread has left for larger ones. */
+static uint64_t has_grown(void)
+{
+    uint64_t sizes = 0;
+    for (uint64_t bytes = own_ring()->bytes; bytes > LAYOUT_RING_FIRST; bytes /= LAYOUT_RING_GROWS)
+        sizes++;
+    return sizes;
+}
+
 struct maker {
     struct steps_trace *trace;
     struct steps *steps;
@@ -313,7 +329,7 @@ struct maker {
 static void *make_ring(void *context)
 {
     const struct maker *maker = context;
-    struct found found = begin_case(view_has_ring(&view, 0) ? ring_number(view_ring(&view, 0)) : 0);
+    struct found found = begin_case(0);
     uint64_t tenants = 0;
     is_making = true;
     record_stepped(0, TEXT, maker->trace, maker->steps);
@@ -322,6 +338,7 @@ static void *make_ring(void *context)
     end_case(&found, maker->row);
     for (uint64_t ring = 0; view_has_ring(&view, ring); ring++)
         tenants += view_ring(&view, ring)->tenants;
+    tenants -= has_grown();
     CHECK(tenants == maker->tenants, "%llu rings were made, not %llu", (unsigned long long)tenants,
           (unsigned long long)maker->tenants);
     return (void *)(uintptr_t)syscall(SYS_gettid);
@@ -374,6 +391,78 @@ static void interrupted_making(enum making making, unsigned blocks, unsigned bur
     if (making == MAKING_REUSED)
         close_recording();
     print_row(names[making], blocks, 1, burst, &row);
+}
+
+/* ---- a ring is left for a larger one ---- */
+
+struct grower {
+    const struct path *path;
+    struct steps_trace *trace;
+    struct steps *steps;
+    struct row *row;
+};
+
+/* Records until the next block would go round above the first one of the thread's first ring, and then the record
+ * that is traced or interrupted. Nothing may be lost, also for a handler. */
+static void *grow_ring(void *context)
+{
+    const struct grower *grower = context;
+    record(0, 0);
+    while (ring_position(own_ring()) - own_ring()->begin <= LAYOUT_RING_FIRST / 8 - LAYOUT_BLOCK_WORDS)
+        record(0, 0);
+    fill_to(grower->path->room);
+    CHECK(view_has_ring(&view, 0) && !view_has_ring(&view, 1), "it has grown before");
+    struct found found = begin_case(0);
+    record_stepped(0, TEXT, grower->trace, grower->steps);
+    for (unsigned i = 0; i < 100; i++)
+        record(0, TEXT);
+    end_case(&found, grower->row);
+    CHECK(own_ring()->index == has_grown() && has_grown() > 0, "ring %u of %llu bytes", own_ring()->index,
+          (unsigned long long)own_ring()->bytes);
+    return NULL;
+}
+
+static void run_grower(struct grower *grower)
+{
+    pthread_t thread;
+    open_recording(64, 1, 0);
+    CHECK(!pthread_create(&thread, NULL, grow_ring, grower) && !pthread_join(thread, NULL), "no thread");
+    close_recording();
+}
+
+/* Interrupts the record at each instruction; deeper > 0: and at some of these the handler's first record by another. */
+static void interrupted_growth(const struct path *path, unsigned burst, unsigned deeper)
+{
+    struct row row = {0};
+    struct grower grower = {.path = path, .trace = &traces[0], .row = &row};
+    snprintf(where, sizeof where, "growing, %s, traced", path->name);
+    run_grower(&grower);
+    grower.trace = NULL;
+    keep_what_matters(&traces[0]);
+    row.instructions = traces[0].count;
+    for (unsigned i = 0; i < traces[0].count; i += deeper ? stride : 1) {
+        struct interruption first = {.level = 1, .burst = burst, .trace = deeper ? &traces[1] : NULL};
+        struct steps steps = steps_at(&traces[0], i, &first);
+        grower.steps = &steps;
+        traces[1].count = 0;
+        snprintf(where, sizeof where, "growing, %s, burst of %u, instruction %u at %p", path->name, burst, i,
+                 (void *)steps.at);
+        run_grower(&grower);
+        row.interrupted += steps.done;
+        keep_what_matters(&traces[1]);
+        first.trace = NULL;
+        for (unsigned j = i % stride; j < traces[1].count; j += stride) {
+            struct interruption second = {.level = 2, .burst = deeper};
+            struct steps inner = steps_at(&traces[1], j, &second);
+            first.steps = &inner;
+            steps = steps_at(&traces[0], i, &first);
+            snprintf(where, sizeof where, "growing, %s, bursts of %u and %u, instructions %u and %u",
+                     path->name, burst, deeper, i, j);
+            run_grower(&grower);
+            row.interrupted += inner.done;
+        }
+    }
+    print_row(path->name, 64, deeper ? 2 : 1, deeper ? deeper : burst, &row);
 }
 
 /* ---- another recording ---- */
@@ -441,6 +530,14 @@ int main(int argc, char **argv)
             interrupted_making(making, 4, bursts[i]);
     }
     part("a handler while a ring is made: the interrupted record is there, in the one ring of its thread");
+    for (unsigned path = 0; path < PATHS; path++) {
+        static const unsigned bursts[] = {0, 1, 90, 1000};
+        for (unsigned i = 0; i < 4; i++)
+            interrupted_growth(&paths[path], bursts[i], 0);
+        interrupted_growth(&paths[path], 2, 90);
+        interrupted_growth(&paths[path], 90, 400);
+    }
+    part("a ring is left for a larger one: nothing is lost, and the order stays");
     for (unsigned path = 0; path < PATHS; path++) {
         reopened(&paths[path], 2, 64);
         reopened(&paths[path], 64, 2);

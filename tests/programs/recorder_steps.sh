@@ -35,11 +35,15 @@ done
 if [ -n "$missing" ]; then
     echo "skip aarch64: $missing is not installed"
 else
-    # shellcheck disable=SC2086
-    $cross-gcc $flags -c -o "$work/ring.o" "$root/src/recorder/ring.c" &&
-        $cross-objcopy --rename-section .text=steps_text "$work/ring.o" &&
-        $cross-gcc $flags -static -o "$work/steps-aarch64" "$work/ring.o" \
-            $(find "$root/src/recorder" -name '*.c' ! -name ring.c) "$root/tests/programs/recorder_steps.c" -lpthread || exit 1
+    for part in ring directory; do
+        # shellcheck disable=SC2086
+        $cross-gcc $flags -c -o "$work/$part.o" "$root/src/recorder/$part.c" &&
+            $cross-objcopy --rename-section .text=steps_text "$work/$part.o" || exit 1
+    done
+    # shellcheck disable=SC2046,SC2086
+    $cross-gcc $flags -static -o "$work/steps-aarch64" "$work/ring.o" "$work/directory.o" \
+        $(find "$root/src/recorder" -name '*.c' ! -name ring.c ! -name directory.c) "$root/tests/programs/recorder_steps.c" \
+        -lpthread || exit 1
     run aarch64 "${2:-0}" qemu-aarch64 "$work/steps-aarch64"
 fi
 

@@ -116,6 +116,7 @@ static void *writer(void *argument)
     shared->threads[index].tid = (uint64_t)syscall(SYS_gettid);
     timer_t timer;
     const struct itimerspec often = {{0, 50000 + 7000 * (long)index}, {0, 50000}};
+    spoor_trace_thread("writer"); /* so that it has one ring, of the full size */
     record(true);
     in_loop = true;
     timer_create(CLOCK_MONOTONIC, &event, &timer);

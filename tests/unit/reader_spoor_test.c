@@ -3,9 +3,12 @@
  * writes what is read here is tested with a real program: tests/programs/reader.sh. */
 #include "reader_testing.h"
 
+#include <errno.h>
+
 #include "reader/drain.h"
 #include "reader/filter.h"
 #include "reader/latency.h"
+#include "reader/spoor.h"
 #include "reader/story.h"
 #include "recorder/layout.h"
 
@@ -15,8 +18,11 @@ enum {
     STRIDE = 4096 + BLOCKS * 4096 + 4096,
     OWNERS = 4,
     SECTIONS_OFFSET = 16384,
+    DIRECTORY_OFFSET = 9280,
     RINGS_OFFSET = 20480,
 };
+
+static uint32_t version; /* of the files that make_file makes: every test is run with both */
 
 struct file {
     struct layout_header header;
@@ -56,6 +62,7 @@ static struct file *make_file(void)
     static const char names[] = "\0bdev\0START\0DONE\0NOTE\0type\0text\0IO_READ\0IO_WRITE\0parent";
 #define NAME(size, offset) (uint32_t)(sizeof(struct layout_section) + (size) + (offset))
     struct file *file = calloc(1, sizeof *file);
+    const bool is_old = version == SPOOR_VERSION_STATES;
     const struct layout_object objects[] = {{.id = 1, .letter = 'i'}, {.id = 2, .letter = 'r'}};
     const struct layout_owner_type owner = {.id = 1, .letter = 'b'};
     const struct layout_group group = {.id = 1, .name = NAME(sizeof group, 1)};
@@ -98,9 +105,9 @@ static struct file *make_file(void)
     const struct layout_relation relation = {.tracepoint = 1, .argument = 1, .object = 2};
     file->header = (struct layout_header){
         .magic = LAYOUT_MAGIC,
-        .version = LAYOUT_VERSION,
+        .version = version,
         .byte_order = LAYOUT_BYTE_ORDER,
-        .header_bytes = sizeof file->header,
+        .header_bytes = is_old ? LAYOUT_V2_HEADER_BYTES : sizeof file->header,
         .kind = LAYOUT_KIND_RINGS,
         .counter_kind = LAYOUT_COUNTER_TSC,
         .counter_hz = 2000000000,
@@ -115,10 +122,12 @@ static struct file *make_file(void)
         .sections_offset = SECTIONS_OFFSET,
         .sections_bytes = RINGS_OFFSET - SECTIONS_OFFSET,
         .rings_offset = RINGS_OFFSET,
-        .ring_stride = STRIDE,
+        .v2_ring_stride = is_old ? STRIDE : 0,
         .ring_limit = RINGS,
         .ring_bytes = BLOCKS * 4096,
         .block_bytes = LAYOUT_BLOCK_BYTES,
+        .directory_offset = is_old ? UINT64_MAX : DIRECTORY_OFFSET, /* what the old header does not have */
+        .place_bytes = is_old ? UINT64_MAX : sizeof(struct layout_place),
     };
     put_section(file, LAYOUT_SECTION_ENUMERATORS, values, sizeof *values, 2, names, sizeof names);
     put_section(file, LAYOUT_SECTION_OBJECTS, objects, sizeof *objects, 2, names, sizeof names);
@@ -142,12 +151,28 @@ static struct layout_block *block_of(struct file *file, unsigned ring, uint64_t 
     return (struct layout_block *)(ring_at(file, ring) + 4096 + sequence % BLOCKS * 4096);
 }
 
+static struct layout_place *place_of(struct file *file, unsigned ring)
+{
+    return (struct layout_place *)(file->bytes + DIRECTORY_OFFSET) + ring;
+}
+
+static void set_used(struct file *file, unsigned ring)
+{
+    if (version == SPOOR_VERSION_STATES) {
+        file->bytes[4096 + LAYOUT_V2_STATES + ring] = LAYOUT_RING_USED;
+        return;
+    }
+    control_of(file)->rings = RINGS;
+    *place_of(file, ring) =
+        (struct layout_place){RINGS_OFFSET + ring * STRIDE, BLOCKS * 4096, LAYOUT_RING_USED};
+}
+
 static struct layout_block *begin_block(struct file *file, unsigned ring, uint64_t sequence, uint64_t number,
                                         uint64_t counter)
 {
     struct layout_block *block = block_of(file, ring, sequence);
     struct layout_ring *control = (struct layout_ring *)ring_at(file, ring);
-    control_of(file)->ring_states[ring] = LAYOUT_RING_USED;
+    set_used(file, ring);
     control->committed = control->position_base =
         (sequence + 1) * LAYOUT_BLOCK_WORDS; /* everything in a copy is certain */
     *block = (struct layout_block){.sequence = sequence,
@@ -377,7 +402,8 @@ static void test_damage_is_an_error(void **state)
     (void)state;
     struct recording *recording;
     struct text why = {0};
-    static const struct {
+    const bool is_old = version == SPOOR_VERSION_STATES;
+    const struct {
         size_t offset;
         uint64_t value;
     } damages[] = {
@@ -388,7 +414,13 @@ static void test_damage_is_an_error(void **state)
         {offsetof(struct layout_header, rings_offset), UINT64_MAX - 7},
         {offsetof(struct layout_header, ring_bytes), 12288},
         {offsetof(struct layout_header, ring_limit), 1ull << 40},
-        {offsetof(struct layout_header, ring_stride), 4096},
+        {is_old ? offsetof(struct layout_header, v2_ring_stride)
+                : offsetof(struct layout_header, place_bytes),
+         4096},
+        {is_old ? offsetof(struct layout_header, control_bytes)
+                : offsetof(struct layout_header, directory_offset),
+         is_old ? sizeof(struct layout_control) : 1 << 20},
+        {offsetof(struct layout_header, version), LAYOUT_VERSION + 1 + ((uint64_t)LAYOUT_BYTE_ORDER << 32)},
         {offsetof(struct layout_header, block_bytes), 64},
         {offsetof(struct layout_header, required), 1},
     };
@@ -406,6 +438,59 @@ static void test_damage_is_an_error(void **state)
     assert_true(reader_open_bytes("nothing", 7, "test", &recording, &why) < 0);
     assert_string_equal(text_string(&why), "test is no recording, neither of spoor nor of SPDK");
     text_free(&why);
+}
+
+/* Of a directory that was damaged, entries that are impossible are passed over; rings that overlap are refused. */
+static void test_a_damaged_directory(void **state)
+{
+    (void)state;
+    static const struct layout_place wrong[] = {
+        {RINGS_OFFSET + STRIDE + 8, BLOCKS * 4096, LAYOUT_RING_USED},
+        {RINGS_OFFSET - 4096, 8192, LAYOUT_RING_USED},
+        {0, BLOCKS * 4096, LAYOUT_RING_USED},
+        {UINT64_MAX - 4095, BLOCKS * 4096, LAYOUT_RING_USED},
+        {INT64_MAX - 4095, BLOCKS * 4096, LAYOUT_RING_USED},
+        {1ull << 40, BLOCKS * 4096, LAYOUT_RING_USED}, /* behind the end of the file */
+        {RINGS_OFFSET + STRIDE, 0, LAYOUT_RING_USED},
+        {RINGS_OFFSET + STRIDE, 4096, LAYOUT_RING_ENDED},
+        {RINGS_OFFSET + STRIDE, 12288, LAYOUT_RING_ENDED},
+        {RINGS_OFFSET + STRIDE, BLOCKS * 8192, LAYOUT_RING_USED}, /* more than the largest ring */
+        {RINGS_OFFSET + STRIDE, UINT32_MAX, LAYOUT_RING_USED},
+        {RINGS_OFFSET + STRIDE, BLOCKS * 4096, 77},
+        {RINGS_OFFSET, BLOCKS * 4096, LAYOUT_RING_MAKING},
+    };
+    static const struct layout_place over[] = {
+        {RINGS_OFFSET, BLOCKS * 4096, LAYOUT_RING_USED},
+        {RINGS_OFFSET + 4096, 8192, LAYOUT_RING_ENDED},
+        {RINGS_OFFSET + STRIDE - 4096, BLOCKS * 4096, LAYOUT_RING_USED},
+    };
+    const uint32_t before = version;
+    version = LAYOUT_VERSION;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong + sizeof over / sizeof *over; i++) {
+        const bool overlaps = i >= sizeof wrong / sizeof *wrong;
+        struct file *file = make_file();
+        unsigned at = 0;
+        add_record(begin_block(file, 0, 1, 0, 1000000), &at, 2, 1000000, 0x10, 0, NULL, 0);
+        *place_of(file, 1) = overlaps ? over[i - sizeof wrong / sizeof *wrong] : wrong[i];
+        control_of(file)->rings = i % 2 ? RINGS : UINT64_MAX;
+        finish(file);
+        struct recording *recording;
+        struct text why = {0};
+        const int error = reader_open_bytes(file->bytes, sizeof file->bytes, "test", &recording, &why);
+        if (overlaps) {
+            assert_int_equal(error, -EINVAL);
+            assert_string_equal(text_string(&why), "test is damaged: its rings overlap");
+        } else {
+            struct recording_event event;
+            assert_int_equal(error, 0);
+            assert_int_equal(recording_next(recording, &event), 1);
+            assert_int_equal(recording_next(recording, &event), 0);
+            recording_close(recording);
+        }
+        text_free(&why);
+        free(file);
+    }
+    version = before;
 }
 
 static void test_object_lives_and_stories(void **state)
@@ -509,9 +594,13 @@ int main(void)
         cmocka_unit_test(test_of_a_copy_only_what_is_certain),
         cmocka_unit_test(test_stream),
         cmocka_unit_test(test_damage_is_an_error),
+        cmocka_unit_test(test_a_damaged_directory),
         cmocka_unit_test(test_object_lives_and_stories),
         cmocka_unit_test(test_many_short_lives),
         cmocka_unit_test(test_quantiles),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    version = SPOOR_VERSION_STATES;
+    const int old = cmocka_run_group_tests_name("version 2", tests, NULL, NULL);
+    version = LAYOUT_VERSION;
+    return old + cmocka_run_group_tests_name("version 3", tests, NULL, NULL);
 }

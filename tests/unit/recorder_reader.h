@@ -69,18 +69,22 @@ __attribute__((unused)) static const struct layout_owner *view_owner(const struc
     return (const struct layout_owner *)(view->memory + header->owners_offset + index * header->owner_bytes);
 }
 
+static const struct layout_place *view_place(const struct recording_view *view, uint64_t index)
+{
+    return (const struct layout_place *)(view->memory + view_header(view)->directory_offset) + index;
+}
+
 __attribute__((unused)) static bool view_has_ring(const struct recording_view *view, uint64_t index)
 {
-    if (index >= view_header(view)->ring_limit)
+    if (index >= __atomic_load_n(&view_control(view)->rings, __ATOMIC_ACQUIRE))
         return false;
-    const uint8_t state = __atomic_load_n(&view_control(view)->ring_states[index], __ATOMIC_ACQUIRE);
+    const uint32_t state = __atomic_load_n(&view_place(view, index)->state, __ATOMIC_ACQUIRE);
     return state == LAYOUT_RING_USED || state == LAYOUT_RING_ENDED;
 }
 
 static const struct layout_ring *view_ring(const struct recording_view *view, uint64_t index)
 {
-    const struct layout_header *header = view_header(view);
-    return (const struct layout_ring *)(view->memory + header->rings_offset + index * header->ring_stride);
+    return (const struct layout_ring *)(view->memory + view_place(view, index)->offset);
 }
 
 static const struct layout_block *view_blocks(const struct recording_view *view, uint64_t index)
@@ -88,9 +92,9 @@ static const struct layout_block *view_blocks(const struct recording_view *view,
     return (const struct layout_block *)((const uint8_t *)view_ring(view, index) + LAYOUT_PAGE);
 }
 
-static uint64_t view_block_count(const struct recording_view *view)
+static uint64_t view_block_count(const struct recording_view *view, uint64_t index)
 {
-    return view_header(view)->ring_bytes / LAYOUT_BLOCK_BYTES;
+    return view_place(view, index)->bytes / LAYOUT_BLOCK_BYTES;
 }
 
 /* Returns item `index` among all sections of a type, or NULL. *section is for view_text. */
@@ -200,7 +204,7 @@ __attribute__((unused)) static void ring_walk(const struct recording_view *view,
 {
     const struct layout_header *header = view_header(view);
     const bool is_copy = header->device != view->device || header->inode != view->inode;
-    const uint64_t count = view_block_count(view);
+    const uint64_t count = view_block_count(view, ring);
     const uint64_t committed = ring_committed(view_ring(view, ring));
     const struct layout_block *blocks = view_blocks(view, ring);
     const struct layout_tail *tail = (const struct layout_tail *)&blocks[count];
@@ -261,7 +265,7 @@ __attribute__((unused)) static uint64_t ring_number(const struct layout_ring *ri
 static int copy_block(const struct recording_view *view, uint64_t ring, uint64_t sequence,
                       struct layout_block *copy)
 {
-    const uint64_t count = view_block_count(view), committed = ring_committed(view_ring(view, ring));
+    const uint64_t count = view_block_count(view, ring), committed = ring_committed(view_ring(view, ring));
     const struct layout_block *block = &view_blocks(view, ring)[sequence % count];
     uint32_t end = LAYOUT_BLOCK_BYTES;
     bool is_there = true;
@@ -276,7 +280,7 @@ static int copy_block(const struct recording_view *view, uint64_t ring, uint64_t
     }
     memcpy(copy, block, sizeof *copy);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (ring_position(view_ring(view, ring)) >= (sequence + count) * LAYOUT_BLOCK_WORDS)
+    if (ring_position(view_ring(view, ring)) > (sequence + count) * LAYOUT_BLOCK_WORDS)
         return -1;
     block_cut(copy, end);
     return is_there && copy->sequence == sequence;
@@ -287,7 +291,7 @@ __attribute__((unused)) static void ring_drain(const struct recording_view *view
                                                struct view_drain *drain, record_handler *handle,
                                                void *context)
 {
-    const uint64_t count = view_block_count(view);
+    const uint64_t count = view_block_count(view, ring);
     struct layout_block block;
     for (;;) {
         const uint64_t newest = ring_newest(view_ring(view, ring));
