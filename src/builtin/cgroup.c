@@ -43,6 +43,18 @@ static const struct type *check_cgroup_path(struct checker *checker, struct node
     return type;
 }
 
+static const struct type *check_container(struct checker *checker, struct node *node)
+{
+    (void)node;
+    return type_simple(checker->arena, TYPE_CONTAINER);
+}
+
+static const struct type *check_pod(struct checker *checker, struct node *node)
+{
+    (void)node;
+    return type_simple(checker->arena, TYPE_POD);
+}
+
 static struct ir *lower_cgroup_path(struct lowering *l, struct node *node, struct destination *into)
 {
     struct ir *number = lower_scalar(l, check_argument(node, 0));
@@ -67,6 +79,22 @@ const struct builtin builtins_cgroup[] = {
      2,
      {PARAMETER_INTEGER, PARAMETER_LITERAL_STRING},
      .check = check_cgroup_path,
+     .lower = lower_cgroup_path},
+    {"container",
+     "container(number)",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_INTEGER},
+     .check = check_container,
+     .lower = lower_cgroup_path},
+    {"pod",
+     "pod(number)",
+     BUILTIN_CALL,
+     1,
+     1,
+     {PARAMETER_INTEGER},
+     .check = check_pod,
      .lower = lower_cgroup_path},
     {0},
 };

@@ -456,6 +456,8 @@ static void write_name(struct walk *walk, const struct type *type, struct bytes 
         name = names->username(names->owner, number);
     if (names && type->kind == TYPE_CGROUP_PATH && names->cgroup_path)
         name = names->cgroup_path(names->owner, number, type->format);
+    if (names && (type->kind == TYPE_CONTAINER || type->kind == TYPE_POD) && names->container)
+        name = names->container(names->owner, number, type->kind == TYPE_POD);
     if (names && type->kind == TYPE_PROBE_NAME && names->name)
         name = names->name(names->owner, number);
     walk_quote(walk);
@@ -576,6 +578,8 @@ static writer *const writers[] = {
     [TYPE_PROBE_NAME] = write_name,
     [TYPE_MACADDR] = write_macaddr,
     [TYPE_CGROUP_PATH] = write_name,
+    [TYPE_CONTAINER] = write_name,
+    [TYPE_POD] = write_name,
     [TYPE_AGGREGATION] = write_aggregation,
 };
 

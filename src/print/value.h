@@ -51,6 +51,8 @@ struct print_names {
     const char *(*username)(void *owner, uint64_t uid); /* NULL: no such user */
     /* "unified:/a/b"; filter: of hierarchies, or NULL. NULL: no such group. Lives until the next call. */
     const char *(*cgroup_path)(void *owner, uint64_t number, const char *filter);
+    /* The id of the container of a group, or the uid of its pod; "": it is none's; NULL: there is no such group. */
+    const char *(*container)(void *owner, uint64_t number, bool is_pod);
     /* CLOCK_REALTIME - CLOCK_BOOTTIME in nanoseconds, for timestamps. */
     int64_t (*boot_to_wall)(void *owner);
 };

@@ -7,6 +7,9 @@
 #include "print/snapshot.h"
 #include "profile/profile.h"
 #include "session/session.h"
+#include "sym/process/container.h"
+
+enum { ID_SHOWN = 12 }; /* digits of a container's id */
 
 struct collection {
     struct profile *profile;
@@ -114,10 +117,14 @@ static void push_container(struct collection *collection, uint64_t number)
 {
     const struct print_names *names = collection->names;
     const char *path = names->cgroup_path ? names->cgroup_path(names->owner, number, NULL) : NULL;
+    struct container container;
+    if (!path || !container_find(path, &container))
+        return;
+    const size_t most = container.is_id ? ID_SHOWN : container.length;
     text_clear(&collection->text);
-    if (path && profile_container(&collection->text, path))
-        push(collection,
-             &(struct profile_call){.name = text_string(&collection->text), .language = LANGUAGE_CONTAINER});
+    text_printf(&collection->text, "%s %.*s", container.runtime, (int)most, container.name);
+    push(collection,
+         &(struct profile_call){.name = text_string(&collection->text), .language = LANGUAGE_CONTAINER});
 }
 
 static void push_part(struct collection *collection, const struct type *type, const uint8_t *bytes)

@@ -102,9 +102,6 @@ void profile_free(struct profile *profile);
 
 enum profile_language profile_language_of(const char *name, const char *module, bool is_kernel);
 extern const char *const profile_language_names[LANGUAGES];
-/* Writes "docker 0123456789ab", the container that has a control group "unified:/system.slice/docker-….scope". False: it is
- * none's. */
-bool profile_container(struct text *out, const char *cgroup);
 
 /* Adds what a map of a trace has, whose keys are tuples of any of: a number, which is a process's; a control group's; a text, the
  * process's name; stacks. The map's values are counts or sums, each worth `scale`. Returns 0 or -errno. */

@@ -11,6 +11,7 @@
 #include "session/state.h"
 #include "sym/symbolize.h"
 #include "sym/process/cgroup.h"
+#include "sym/process/container.h"
 #include "sym/kernel/kallsyms.h"
 #include "sym/process/proc.h"
 
@@ -26,6 +27,7 @@ struct names {
     struct symbolizer *symbolizer;
     struct cgroup_name *cgroups;
     struct text username;             /* the answer to the last username that was asked for */
+    struct text container;            /* and to the last container or pod */
     struct image_stack *stack_frames; /* the last stack that was asked for */
     bool has_unread_stacks;           /* it was reported that stacks could not be read */
     uint64_t user_stacks, cut_stacks; /* printed; those that end after the first of several frames */
@@ -273,6 +275,20 @@ static const char *cgroup_path(void *owner, uint64_t number, const char *filter)
     return known ? known->path : NULL;
 }
 
+static const char *container(void *owner, uint64_t number, bool is_pod)
+{
+    struct session *session = owner;
+    struct text *text = &session->names->container;
+    const char *path = cgroup_path(owner, number, NULL);
+    struct container found;
+    text_clear(text);
+    if (path && is_pod)
+        container_pod(path, text);
+    else if (path && container_find(path, &found))
+        text_append(text, found.name, found.length);
+    return path ? text_string(text) : NULL;
+}
+
 int64_t names_wall_offset(void)
 {
     return clock_ahead(CLOCK_REALTIME);
@@ -295,6 +311,7 @@ void names_open(struct session *session)
         .name = name,
         .username = username,
         .cgroup_path = cgroup_path,
+        .container = container,
         .boot_to_wall = boot_to_wall,
     };
 }
@@ -311,6 +328,7 @@ void names_close(struct session *session)
         symbolizer_close(names->symbolizer);
     names->symbolizer = NULL;
     text_free(&names->username);
+    text_free(&names->container);
     free(names->stack_frames);
     names->stack_frames = NULL;
 }

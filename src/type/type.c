@@ -56,6 +56,8 @@ static const struct kind_facts {
     [TYPE_PROBE_NAME] = {"string", 8, 8, COMPARABLE | NUMBERED, ORDER_NUMBER},
     [TYPE_MACADDR] = {"macaddr_t", 8, 6, COMPARABLE, ORDER_BYTES},
     [TYPE_CGROUP_PATH] = {"cgroup_path_t", 8, 8, COMPARABLE | NUMBERED, ORDER_NONE},
+    [TYPE_CONTAINER] = {"container_t", 8, 8, COMPARABLE | NUMBERED, ORDER_NONE},
+    [TYPE_POD] = {"pod_t", 8, 8, COMPARABLE | NUMBERED, ORDER_NONE},
     [TYPE_AGGREGATION] = {"aggregation", 0, 8, 0, ORDER_NONE},
 };
 

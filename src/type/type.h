@@ -67,6 +67,8 @@ enum type_kind {
     TYPE_PROBE_NAME,
     TYPE_MACADDR,
     TYPE_CGROUP_PATH,
+    TYPE_CONTAINER,
+    TYPE_POD,
     TYPE_AGGREGATION, /* only as the value of a map */
 };
 
