@@ -23,9 +23,15 @@ struct arguments {
     const char *file;
     struct drain_options drain;
     struct otlp_options otlp;
+    uint32_t percentile;            /* of spans; 0: all are sent */
     uint64_t rotate_time, duration; /* ns; 0: it does not end by time */
     bool quiet;
 };
+
+static int choose_slowest(void *target, const struct option_value *value)
+{
+    return percentile_parse(value->text, &((struct arguments *)target)->percentile) ? 0 : OPTION_WRONG;
+}
 
 static const struct option_row rows[] = {
     RECORDING_ROWS(struct arguments),
@@ -43,6 +49,9 @@ static const struct option_row rows[] = {
     OTLP_ROWS(struct arguments, otlp,
               "objects as spans of OpenTelemetry, as soon as they end: to http://HOST:4318, or lines of JSON",
               "30s"),
+    {0, "slowest", "pN",
+     "with --otlp: only spans that live longer than N percent of those before, or have an error",
+     OPTION_SETS(choose_slowest), .takes = "a percentile such as p99"},
     {'q', "quiet", NULL, "no summary", OPTION_STORES(FLAG, struct arguments, quiet)},
     OPTION_ROW_HELP,
 };
@@ -53,6 +62,7 @@ static const struct option_rule rules[] = {
     {"--rotate-size", OPTION_NEEDS, "-o", NULL},
     {"--rotate-time", OPTION_NEEDS, "-o", NULL},
     OTLP_RULES,
+    {"--slowest", OPTION_NEEDS, "--otlp", NULL},
 };
 
 /* Reads the arguments. False: the command is over, with *status. */
@@ -121,7 +131,7 @@ static int open_recorders(struct recorders *recorders, const struct arguments *a
     char *path = recordings_path(arguments->file, &arguments->choice, why, &error);
     stop_on_signals(&stopped);
     if (!error && arguments->otlp.place)
-        error = record_spans_open(path, &arguments->otlp, &recorders->spans, why);
+        error = record_spans_open(path, &arguments->otlp, arguments->percentile, &recorders->spans, why);
     if (!error && arguments->drain.output)
         error = drain_open(path, &arguments->drain, &recorders->drain, why);
     if (!error)

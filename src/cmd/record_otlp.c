@@ -11,6 +11,7 @@
 #include "cmd/otlp_spans.h"
 #include "cmd/record.h"
 #include "cmd/stop.h"
+#include "otlp/sample.h"
 #include "reader/objects.h"
 
 enum { ROUND_NS = 2000000, LOOK_NS = 20000000, EVENTS_PER_LOOK_AT_CLOCK = 64, BATCH_NS = 1000000000 };
@@ -20,6 +21,7 @@ struct record_spans {
     struct objects *objects;
     struct otlp_spans *spans;
     struct otlp_spans_output output;
+    struct sample sample;
     bool is_read;    /* all that was taken from the recording */
     uint64_t looked; /* for new events; monotonic clock, ns */
     uint64_t sent;   /* when the batch was sent last */
@@ -39,6 +41,9 @@ static bool has_room(const struct record_spans *spans)
 static int take_span(void *state, const struct otlp_span *span)
 {
     struct record_spans *spans = state;
+    const int is_wanted = sample_see(&spans->sample, span);
+    if (is_wanted != 1)
+        return is_wanted;
     batch_add(&spans->output.batch, span);
     return batch_is_full(&spans->output.batch) && has_room(spans) ? otlp_spans_send(&spans->output) : 0;
 }
@@ -47,18 +52,20 @@ static void free_spans(struct record_spans *spans)
 {
     spans_free(spans->spans);
     objects_free(spans->objects);
+    sample_free(&spans->sample);
     recording_close(spans->recording);
     free(spans);
 }
 
-int record_spans_open(const char *path, const struct otlp_options *options, struct record_spans **out,
-                      struct text *why)
+int record_spans_open(const char *path, const struct otlp_options *options, uint32_t percentile,
+                      struct record_spans **out, struct text *why)
 {
     const struct recording_options reading = {.follow = true, .relate = true, .only_cpu = -1};
     const struct otlp_use use = {.goes_on = true, .stop = &stop_asked, .report = otlp_report_in_time};
     struct record_spans *spans = *out = calloc(1, sizeof *spans);
     if (!spans)
         return -ENOMEM;
+    spans->sample.percentile = percentile;
     int error = recording_open(path, &reading, &spans->recording, why);
     if (!error)
         error = otlp_spans_open(&spans->output, spans->recording, options, &use);
@@ -185,6 +192,9 @@ int record_spans_close(struct record_spans *spans, bool has_ended)
     const int error = finish(spans, has_ended);
     const struct spans_counts counts = spans_counts(spans->spans);
     const int failed = otlp_spans_close(&spans->output, spans->recording, error, true, &counts);
+    if (spans->sample.left_out)
+        command_print(stderr, "NOTE: %" PRIu64 " spans below the percentile were not sent\n",
+                      spans->sample.left_out);
     const struct recording_counts read = recording_counts(spans->recording);
     if (read.overwritten > read.older)
         command_print(

@@ -13,6 +13,7 @@
  *   address.h     where they go
  *   sender.h      requests go to an address, and again when it has no time
  *   curl.h        libcurl; answer.h, what the receiver says
+ *   sample.h      the spans that leave the machine while a recording is being made
  *   choice.h      the traces that leave the machine when only the slowest ones do */
 #ifndef SPOOR_OTLP_OTLP_H
 #define SPOOR_OTLP_OTLP_H

@@ -213,6 +213,7 @@ rows = {
     "record --otlp of no address": (["record", "-p", pid, "--otlp", "http://" + bad], ["Zbad_"]),
     "record --otlp-header": (["record", "-p", pid, "--otlp", "http://127.0.0.1:9", "--otlp-header", bad], ["Zbad_"]),
     "record --otlp-wait": (["record", "-p", pid, "--otlp", "x", "--otlp-wait", bad], ["Zbad_"]),
+    "record --slowest": (["record", "-p", pid, "--otlp", "x", "--slowest", bad], ["Zbad_"]),
     "record --otlp -": (["record", "-p", pid, "--otlp", "-", "--duration", "50ms"], []),
     "record's option": (["record", "--" + bad], ["Zbad_"]),
     "list": (["list", "-l", "%s/%s" % (here, os.fsdecode(b"Zpath_" + TAIL))], ["Zprovider_", "Zprobe_", "Zpath_"]),

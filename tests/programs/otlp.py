@@ -649,9 +649,26 @@ def part_record():
     said = child.communicate(timeout=30)[1]
     report("-f", file, "--otlp", "reported.json")
     result("of a program that has ended", None if child.returncode == 0 and without_times(spans_of(lines_of("ended.json"))) == without_times(spans_of(lines_of("reported.json"))) else said)
+    report("-f", record("./recording", "sampled", "4000", "2", "0", "16384"), "--otlp", "ended.jsonl")
+    everything = {span["spanId"]: span for span in spans_of(lines_of("ended.jsonl"))}
+    child = recorder("-s", "sampled", "--slowest", "p90", "--otlp", "sampled.json")
+    said = child.communicate(timeout=30)[1]
+    sample = spans_of(lines_of("sampled.json"))
+    life = lambda span: int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"])
+    kinds = {name: [span for span in everything.values() if span["name"] == name] for name in {span["name"] for span in everything.values()}}
+    longest = [max(spans, key=life)["spanId"] for spans in kinds.values()]
+    median = {name: sorted(map(life, spans))[len(spans) // 2] for name, spans in kinds.items()}
+    below = sum(life(span) < median[span["name"]] for span in sample)
+    result("a percentile of what has ended so far", None if child.returncode == 0 and set(longest) <= {span["spanId"] for span in sample} <= set(everything) and len(sample) < 0.25 * len(everything) and below < 0.2 * len(sample) + 20
+           and f"NOTE: {len(everything) - len(sample)} spans below the percentile were not sent" in said else (len(sample), len(everything), below, said))
+    child = recorder("-f", record("./otlp_writer"), "--slowest", "p99.9", "--otlp", "wrong.json")
+    said = child.communicate(timeout=30)[1]
+    wrong = sorted(span["name"] for span in spans_of(lines_of("wrong.json")) if "status" in span)
+    result("spans with errors are sent whatever their life", None if wrong == ["request", "step"] else (wrong, said))
     before = os.listdir(".")
     for arguments, wanted in ((["-f", file], "where to? -o FILE, or --otlp URL"), (["-f", file, "--otlp", "x.json", "--rotate-size", "1M"], "needs -o"), (["-f", file, "-o", "x.spoor", "--otlp", "ftp://x"], "is no address"),
-                              (["-f", file, "-o", "recorded.spoor", "--otlp", "x.json"], "recorded.spoor"), (["-f", file, "-o", "x.spoor", "--otlp-wait", "1s"], "needs --otlp")):
+                              (["-f", file, "-o", "recorded.spoor", "--otlp", "x.json"], "recorded.spoor"), (["-f", file, "-o", "x.spoor", "--otlp-wait", "1s"], "needs --otlp"),
+                              (["-f", file, "-o", "x.spoor", "--slowest", "p99"], "needs --otlp"), (["-f", file, "--otlp", "x.json", "--slowest", "5"], "takes a percentile such as p99, not '5'")):
         child = recorder(*arguments)
         said = child.communicate(timeout=30)[1]
         result("no: record " + " ".join(arguments[2:]), None if child.returncode == 1 and wanted in said and "arrived" not in said and os.listdir(".") == before else (said, sorted(set(os.listdir(".")) - set(before))))
