@@ -77,6 +77,12 @@ here = os.getcwd()
 path = os.fsencode(here) + b"/Zpath_" + TAIL
 write(path, hostile(open(program, "rb").read()), 0o755)
 os.mkdir("recordings")
+served = os.fsencode(here) + b"/Zserved_" + TAIL
+os.mkdir(served)
+write(served + b"/Zbroken_" + TAIL + b".bt", b"begin { @x = ; }")
+write(served + b"/Zunreadable_" + TAIL + b".bt", b"", 0o666)
+write(served + b"/Zscript_" + TAIL + b".bt", b"""begin { print("Ztold"); }
+interval:ms:300 { system("kill -INT $(cut -d ' ' -f 4 /proc/$PPID/stat)"); }""")
 environment = {**os.environ, "SPOOR_TRACE_DIR": here + "/recordings", "BPFTRACE_COLOR": "never", "XDG_CACHE_HOME": here + "/cache"}
 running = subprocess.Popen([path, TOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 recording = os.fsdecode(running.stdout.readline().rstrip(b"\n"))
@@ -263,6 +269,12 @@ rows = {
     "--html": (["-q", "--duration", "20s", "--html", "-", "-e", at + " { @a[comm, str(arg0)] = count(); @b[func] = hist(1); exit(); }"], []),
     "profile, no stack": (["profile", "--read", ended], ["Zfile_"]),
     "profile, no ending": (["profile", "-o", bad], ["Zbad_"]),
+    # A script ends it: the parent of the process that runs the command's shell.
+    "serve": (["serve", "--unsafe", "--openmetrics", here + "/served.prom", os.fsdecode(served)], ["Zscript_", "Zbroken_", "Ztold", "Zunreadable_"]),
+    "serve of nothing": (["serve", bad], ["Zbad_"]),
+    "serve --openmetrics": (["serve", "--openmetrics", "/nowhere/" + bad, here], ["Zbad_"]),
+    "serve --max-cpu": (["serve", "--max-cpu", bad, here], ["Zbad_"]),
+    "serve's option": (["serve", "--" + bad], ["Zbad_"]),
     "completion of nothing": (["completion", bad], ["Zbad_"]),
 }
 for name, block in shown.items():
