@@ -11,7 +11,7 @@ int command_metrics(struct options *options, const struct metric_outlet *outlet,
     if (!options->metrics && !outlet)
         return 0;
     const struct metrics_options wanted = {
-        .place = outlet ? options->otlp.place : options->metrics,
+        .place = options->metrics ? options->metrics : options->otlp.place,
         .outlet = outlet,
         .script = script,
         .period_ns = options->metrics_period,

@@ -37,9 +37,9 @@ static const struct option_row rows[] = {
     OPTION_ROW_HELP,
 };
 
-static void say(const char *line)
+static void say(const char *text)
 {
-    command_print(stderr, "%s\n", line);
+    command_write(stderr, text);
 }
 
 /* In the process of a script. */
@@ -83,6 +83,7 @@ static int command_serve(int argc, char **argv)
     serving->run = run;
     serving->say = say;
     serving->state = &arguments.options;
+    arguments.options.metrics = serving->place;
     return serve(serving);
 }
 

@@ -8,7 +8,8 @@
  *   help.c      what the script says about a map in a comment
  *   maps.c      maps as families; counters that go on when a script clears its maps
  *   own.c       what a trace counts about itself
- *   address.c   where they go: a file, or an address
+ *   place.c     where they go; address.c, how that is named
+ *   relay.c     families from the processes of `spoor serve` to the one that publishes them
  *   serve.c     what scrapers get; http.c, the server; negotiate.c, the format that they want
  *   textfile.c  a file for the textfile collector of the node exporter
  *   run.c       a trace with metrics */

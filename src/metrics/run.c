@@ -6,44 +6,22 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/terminal.h"
 #include "metrics/maps.h"
 #include "metrics/own.h"
-#include "metrics/serve.h"
-#include "metrics/textfile.h"
+#include "metrics/place.h"
 
 enum { WAIT_MIN_MS = 1, WAIT_MAX_MS = 20 };
 
 struct metrics {
     struct metrics_options options;
     struct map_watcher watcher;
-    struct metric_address address;
-    struct textfile file;         /* if the address is none, or */
-    struct metric_server *server; /* NULL: there is none */
-    struct metric_maps *maps;     /* NULL before the trace begins */
+    struct metric_place place; /* not opened if there is an outlet */
+    struct metric_maps *maps;  /* NULL before the trace begins */
     struct metric_own *own;
     struct table names; /* of families */
-    uint64_t due;       /* when the file is written next, monotonic clock */
+    uint64_t due;       /* when it is written next, monotonic clock */
     bool is_running;    /* the trace has begun and has not ended */
-    int failed;         /* the error that was reported last; 0: the file is up to date */
 };
-
-/* ---- messages ---- */
-
-static void report(const struct metrics *metrics, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void report(const struct metrics *metrics, const char *format, ...)
-{
-    struct text text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    terminal_vprint(&text, format, arguments);
-    va_end(arguments);
-    metrics->options.report(metrics->options.state, text.failed
-                                                        ? "WARNING: there is not enough memory for metrics\n"
-                                                        : text_string(&text));
-    text_free(&text);
-}
 
 /* ---- what the script does with its maps ---- */
 
@@ -53,8 +31,10 @@ static void emptied(void *state, const char *map, uint64_t moment)
     (void)moment;
     const int error = metrics->maps ? metric_maps_emptied(metrics->maps, map) : 0;
     if (error)
-        report(metrics, "WARNING: what %s has counted before it was cleared is missing in its metric: %s\n",
-               map, strerror(-error));
+        metric_place_report(
+            &metrics->place,
+            "WARNING: what %s has counted before it was cleared is missing in its metric: %s\n", map,
+            strerror(-error));
 }
 
 const struct map_watcher *metrics_watcher(const struct metrics *metrics)
@@ -71,14 +51,6 @@ static int write_families(void *state, struct metric_writer *writer)
     return error ? error : metric_own_write(metrics->own, writer);
 }
 
-static int open_file(struct metrics *metrics, struct text *why)
-{
-    const int error = textfile_open(&metrics->file, metrics->address.path);
-    if (error)
-        text_printf(why, "the file '%s' cannot be made: %s", metrics->address.path, strerror(-error));
-    return error;
-}
-
 int metrics_open(const struct metrics_options *options, struct metrics **out, struct text *why,
                  struct text *hint)
 {
@@ -87,71 +59,41 @@ int metrics_open(const struct metrics_options *options, struct metrics **out, st
         return -ENOMEM;
     metrics->options = *options;
     metrics->watcher = (struct map_watcher){.state = metrics, .emptied = emptied, .next = options->next};
+    metrics->place = (struct metric_place){.name = options->place,
+                                           .source = write_families,
+                                           .state = metrics,
+                                           .report = options->report,
+                                           .report_state = options->state};
     if (options->outlet)
         return 0;
-    const int error = metric_address_read(options->place, &metrics->address, why);
-    if (error)
-        return error;
-    if (!metrics->address.size)
-        return open_file(metrics, why);
-    if (options->period_ns) {
+    const int error = metric_place_open(&metrics->place, why, hint);
+    if (!error && metrics->place.server && options->period_ns) {
         text_printf(why, "'%s' is read when a scraper wants it: only a file has a period", options->place);
         return -EINVAL;
     }
-    return metric_server_open(&metrics->address, options->place, write_families, metrics, &metrics->server,
-                              why, hint);
+    return error;
 }
 
 void metrics_close(struct metrics *metrics)
 {
     if (!metrics)
         return;
-    metric_server_close(metrics->server);
+    metric_place_close(&metrics->place);
     metric_maps_free(metrics->maps);
     metric_own_free(metrics->own);
     table_free(&metrics->names);
-    textfile_close(&metrics->file);
     free(metrics);
 }
 
 /* ---- publishing ---- */
 
-/* An error is reported once, until it is another one or all is well again: the trace goes on. */
-static void note(struct metrics *metrics, int error)
-{
-    if (error && error != metrics->failed)
-        report(metrics, "WARNING: the metrics at '%s' are not up to date: %s\n", metrics->options.place,
-               strerror(-error));
-    if (!error && metrics->failed)
-        report(metrics, "NOTE: the metrics at '%s' are up to date again\n", metrics->options.place);
-    metrics->failed = error;
-}
-
-static int replace_file(struct metrics *metrics)
-{
-    struct text body = {0};
-    struct metric_writer writer = {.format = &metric_text, .out = &body};
-    int error = write_families(metrics, &writer);
-    metric_finish(&writer);
-    if (!error)
-        error = body.failed ? -ENOMEM : textfile_replace(&metrics->file, &body);
-    text_free(&body);
-    return error;
-}
-
 static void publish(struct metrics *metrics)
 {
     const struct metric_outlet *outlet = metrics->options.outlet;
-    note(metrics, outlet ? outlet->publish(outlet->state, write_families, metrics) : replace_file(metrics));
-}
-
-/* Returns whether somebody asked. */
-static bool serve(struct metrics *metrics)
-{
-    const int asked = metric_server_run(metrics->server);
-    if (asked)
-        note(metrics, asked < 0 ? asked : 0);
-    return asked;
+    if (outlet)
+        metric_place_note(&metrics->place, outlet->publish(outlet->state, write_families, metrics));
+    else
+        metric_place_write(&metrics->place);
 }
 
 static void publish_when_due(struct metrics *metrics)
@@ -172,8 +114,8 @@ static void publish_when_due(struct metrics *metrics)
 /* Returns whether somebody asked. */
 static bool publish_or_serve(struct metrics *metrics)
 {
-    if (metrics->server)
-        return serve(metrics);
+    if (metrics->place.server)
+        return metric_place_serve(&metrics->place);
     publish_when_due(metrics);
     if (metrics->options.outlet)
         metrics->options.outlet->run(metrics->options.outlet->state);
@@ -216,9 +158,9 @@ int metrics_run(struct metrics *metrics, struct session *session, int *status)
     error = loop(metrics, session);
     metrics->is_running = false;
     const int ended = session_end(session, status);
-    if (!error && !ended && !metrics->server) {
+    if (!error && !ended && !metrics->place.server) {
         publish(metrics);
-        if (metrics->failed && !*status)
+        if (metrics->place.failed && !*status)
             *status = 1;
     }
     return error ? error : ended;

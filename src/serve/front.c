@@ -9,39 +9,20 @@
 #include "base/clock.h"
 #include "base/privilege.h"
 #include "base/rights.h"
-#include "base/terminal.h"
 #include "base/wire.h"
+#include "metrics/place.h"
 #include "metrics/relay.h"
-#include "metrics/serve.h"
-#include "metrics/textfile.h"
 #include "serve/directory.h"
 
 enum { ANSWER_MS = 5000, IDLE_MS = 10000, PARTS_MAX = DIRECTORY_SCRIPTS_MAX + 1 };
 
 struct front {
-    const struct serve_options *options;
     struct frames *keeper;
-    struct metric_address address;
-    struct metric_server *server; /* NULL: a file */
-    struct textfile file;
+    struct metric_place place;
     struct text answer;
     unsigned owed;   /* answers that the keeper has not given yet */
-    int failed;      /* the error that was told last */
     size_t left_out; /* parts and families, of which that was told */
 };
-
-static void say(const struct front *front, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(const struct front *front, const char *format, ...)
-{
-    struct text line = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    terminal_vprint(&line, format, arguments);
-    va_end(arguments);
-    if (!line.failed)
-        front->options->say(text_string(&line));
-    text_free(&line);
-}
 
 /* ---- what is published ---- */
 
@@ -85,52 +66,33 @@ static int write_families(void *state, struct metric_writer *writer)
     }
     error = in.is_bad ? -EBADMSG : metric_relay_write(parts, count, writer, &left_out);
     if (left_out > front->left_out)
-        say(front, "WARNING: %zu families of metrics are left out: they differ from others of the same name",
+        metric_place_report(
+            &front->place,
+            "WARNING: %zu families of metrics are left out: they differ from others of the same name\n",
             left_out);
     front->left_out = left_out;
     text_free(&front->answer);
     return error;
 }
 
-/* An error is told once, until it is another one or all is well again. */
-static void note(struct front *front, int error)
-{
-    if (error && error != front->failed)
-        say(front, "WARNING: the metrics at '%s' are not up to date: %s", front->options->place,
-            strerror(-error));
-    if (!error && front->failed)
-        say(front, "NOTE: the metrics at '%s' are up to date again", front->options->place);
-    front->failed = error;
-}
-
-static int replace_file(struct front *front)
-{
-    struct text body = {0};
-    struct metric_writer writer = {.format = &metric_text, .out = &body};
-    int error = write_families(front, &writer);
-    metric_finish(&writer);
-    if (!error)
-        error = body.failed ? -ENOMEM : textfile_replace(&front->file, &body);
-    text_free(&body);
-    return error;
-}
-
 /* ---- its life ---- */
+
+static void report(void *state, const char *text)
+{
+    const struct serve_options *options = state;
+    options->say(text);
+}
 
 static int open_place(struct front *front)
 {
-    const char *place = front->options->place;
+    const struct metric_place *place = &front->place;
     struct text why = {0}, hint = {0};
-    int error = metric_address_read(place, &front->address, &why);
-    if (!error && front->address.size)
-        error =
-            metric_server_open(&front->address, place, write_families, front, &front->server, &why, &hint);
-    else if (!error && (error = textfile_open(&front->file, front->address.path)))
-        text_printf(&why, "the file '%s' cannot be made: %s", front->address.path, strerror(-error));
+    const int error = metric_place_open(&front->place, &why, &hint);
     if (error)
-        say(front, "ERROR: --openmetrics: %s", why.length ? text_string(&why) : strerror(-error));
+        metric_place_report(place, "ERROR: --openmetrics: %s\n",
+                            why.length ? text_string(&why) : strerror(-error));
     if (error && hint.length)
-        say(front, "HINT: %s", text_string(&hint));
+        metric_place_report(place, "HINT: %s\n", text_string(&hint));
     text_free(&why);
     text_free(&hint);
     return error;
@@ -144,40 +106,43 @@ static bool is_over(struct front *front)
 static void serve_address(struct front *front)
 {
     while (!is_over(front)) {
-        metric_server_wait(front->server, front->keeper->fd, IDLE_MS);
-        const int asked = metric_server_run(front->server);
-        if (asked)
-            note(front, asked < 0 ? asked : 0);
+        metric_server_wait(front->place.server, front->keeper->fd, IDLE_MS);
+        metric_place_serve(&front->place);
     }
 }
 
-static void serve_file(struct front *front)
+static void serve_file(struct front *front, uint64_t period_ns)
 {
-    const uint64_t given = front->options->period_ns;
-    const uint64_t period_ms = given ? given / NSEC_PER_MSEC + 1 : METRICS_PERIOD_S * 1000;
+    const uint64_t period_ms = period_ns ? period_ns / NSEC_PER_MSEC + 1 : METRICS_PERIOD_S * 1000;
     while (!is_over(front)) {
-        note(front, replace_file(front));
-        const int wait = period_ms < INT32_MAX ? (int)period_ms : INT32_MAX;
-        poll(&(struct pollfd){front->keeper->fd, POLLIN, 0}, 1, wait);
+        metric_place_write(&front->place);
+        poll(&(struct pollfd){front->keeper->fd, POLLIN, 0}, 1,
+             period_ms < INT32_MAX ? (int)period_ms : INT32_MAX);
     }
 }
 
 int front_run(const struct serve_options *options, struct frames *keeper)
 {
-    struct front front = {.options = options, .keeper = keeper};
-    if (open_place(&front))
-        return 1;
-    privilege_keep(front.server ? 0 : PRIVILEGE_OPEN_FILES | PRIVILEGE_REMOVE_FILES);
-    if (front.server)
-        rights_keep(0);
-    frames_send(keeper, FRAME_READY, NULL);
-    if (!frames_flush(keeper)) {
-        if (front.server)
+    struct front front = {.keeper = keeper};
+    front.place = (struct metric_place){.name = options->place,
+                                        .source = write_families,
+                                        .state = &front,
+                                        .report = report,
+                                        .report_state = (void *)options};
+    const int error = open_place(&front);
+    if (!error) {
+        privilege_keep(front.place.server ? 0 : PRIVILEGE_OPEN_FILES | PRIVILEGE_REMOVE_FILES);
+        if (front.place.server)
+            rights_keep(0);
+        frames_send(keeper, FRAME_READY, NULL);
+    }
+    if (!error && !frames_flush(keeper)) {
+        if (front.place.server)
             serve_address(&front);
         else
-            serve_file(&front);
+            serve_file(&front, options->period_ns);
     }
-    metric_server_close(front.server);
-    textfile_close(&front.file);
-    return 0;
+    metric_place_close(&front.place);
+    text_free(&front.answer);
+    return error != 0;
 }

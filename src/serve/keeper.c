@@ -53,6 +53,7 @@ static void say(const struct keeper *keeper, const char *format, ...)
     va_start(arguments, format);
     terminal_vprint(&line, format, arguments);
     va_end(arguments);
+    text_char(&line, '\n');
     if (!line.failed)
         keeper->options->say(text_string(&line));
     text_free(&line);

@@ -35,7 +35,7 @@ struct serve_options {
     double share;       /* of a CPU that the programs of one script may take; 0: any */
     /* Runs a script until it ends. Called in its process. Returns the exit status. */
     int (*run)(void *state, const struct serve_script *script);
-    void (*say)(const char *line); /* prints a message, a line without its end */
+    void (*say)(const char *text); /* prints messages, in whole lines */
     void *state;
 };
 
