@@ -17,7 +17,7 @@ struct child_process {
 };
 
 /* Starts a process that runs `run` and ends with the status that it returns. It has the standard streams and its end of the
- * frames, no other descriptors; signals do there what they did before the keeper took them over; when the keeper dies it
+ * frames, no other descriptors; signals do there what they did before the keeper took them over, except SIGPIPE, which is ignored; when the keeper dies it
  * gets SIGTERM. Returns 0 or -errno. */
 int child_process_start(struct child_process *child, int (*run)(void *state, struct frames *keeper),
                         void *state);

@@ -598,6 +598,7 @@ static int take_over_signals(void)
     sigaddset(&taken, SIGHUP);
     sigaddset(&taken, SIGCHLD);
     sigprocmask(SIG_BLOCK, &taken, NULL);
+    signal(SIGPIPE, SIG_IGN); /* also in children: whoever reads what they print may go */
     return signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

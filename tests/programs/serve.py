@@ -125,6 +125,8 @@ class Served:
 
 
 def explain():
+    if not os.path.exists("err"):
+        return ""
     with open("err") as file:
         return file.read()
 
@@ -293,6 +295,33 @@ def the_guard():
             return sum(number for name, number in served.numbers().items() if name.startswith("spoor_busy_calls_total{"))
         before = calls()
         check("it counts again", until(lambda: calls() > before))
+
+
+@part
+def nobody_who_reads():
+    reading, writing = os.pipe()
+    os.mkdir("unread")
+    with open("unread/says.bt", "w") as file:
+        file.write('begin { @began = count(); } interval:ms:100 { printf("said\\n"); @said = count(); }')
+    process = subprocess.Popen([spoor, "serve", "--openmetrics", here + "/unread.prom", "--openmetrics-period", "100ms",
+                                "unread"], stdout=writing, stderr=writing, stdin=subprocess.DEVNULL)
+    os.close(writing)
+
+    def said():
+        try:
+            with open("unread.prom") as file:
+                found = [line for line in file if line.startswith("spoor_says_said_total")]
+            return float(found[0].rsplit(" ", 1)[1]) if found else 0
+        except OSError:
+            return 0
+    until(lambda: said() > 0)
+    os.close(reading)
+    before = said()
+    with open("unread/bad.bt", "w") as file:
+        file.write("begin {")
+    check("metrics go on when nobody reads what is printed", until(lambda: said() > before + 5) and process.poll() is None)
+    process.terminate()
+    check("and it ends", process.wait(30) == 0)
 
 
 @part
