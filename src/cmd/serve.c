@@ -39,7 +39,8 @@ static const struct option_row rows[] = {
 
 static void say(const char *text)
 {
-    command_write(stderr, text);
+    enum { PATIENCE_MS = 200 };
+    command_write_in_time(text, PATIENCE_MS);
 }
 
 /* In the process of a script. */

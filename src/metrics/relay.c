@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A family is its head, then a 1 and a point for each of them, then a 0. */
+/* A family is its head, then a 1 and a point for each of them, then a 0. Of histograms, which have many rows, a point has
+ * those from the first to the last that the family uses. */
 #include "metrics/relay.h"
 
 #include <errno.h>
@@ -39,6 +40,13 @@ static void begin(struct metric_writer *writer)
     wire_put(out, family->last);
 }
 
+/* How many rows a family uses. */
+static size_t used_rows(const struct metric_family *family)
+{
+    const bool has_rows = family->kind == METRIC_HISTOGRAM && family->first <= family->last;
+    return has_rows ? (size_t)family->last - family->first + 1 : 0;
+}
+
 static size_t values_length(const struct metric_writer *writer, const char *values)
 {
     size_t length = 0;
@@ -55,7 +63,8 @@ static void point(struct metric_writer *writer, const struct metric_point *point
     put_real(out, point->created);
     put_real(out, point->value);
     wire_put(out, point->count);
-    wire_put_bytes(out, point->counts, point->counts ? writer->family->row_count * sizeof *point->counts : 0);
+    const size_t used = point->counts ? used_rows(writer->family) : 0;
+    wire_put_bytes(out, used ? point->counts + writer->family->first : NULL, used * sizeof *point->counts);
 }
 
 static void end(struct metric_writer *writer)
@@ -119,7 +128,7 @@ static bool are_values(const char *bytes, size_t length, size_t labels)
     return ends == labels && (!length || !bytes[length - 1]);
 }
 
-/* Reads the next point. False: there is none left, or the message is bad. */
+/* Reads the next point, whose counts are those of the used rows. False: there is none left, or the message is bad. */
 static bool take_point(struct cursor *in, const struct metric_family *family, struct metric_point *point)
 {
     size_t length, counts;
@@ -130,8 +139,7 @@ static bool take_point(struct cursor *in, const struct metric_family *family, st
     point->value = take_real(in);
     point->count = wire_take(in);
     point->counts = wire_take_array(in, sizeof *point->counts, &counts);
-    if (in->is_bad || !are_values(point->values, length, family->label_count) ||
-        counts != (family->kind == METRIC_HISTOGRAM ? family->row_count : 0))
+    if (in->is_bad || !are_values(point->values, length, family->label_count) || counts != used_rows(family))
         in->is_bad = true;
     return !in->is_bad;
 }
@@ -185,14 +193,19 @@ static bool are_alike(const struct found *a, const struct found *b)
 
 /* ---- writing again ---- */
 
-static void write_points(const struct found *found, struct text *values, struct metric_writer *writer)
+static int write_points(const struct found *found, struct text *values, struct metric_writer *writer)
 {
+    const struct metric_family *family = &found->family;
     struct cursor in = found->points;
     struct metric_point point;
-    while (take_point(&in, &found->family, &point)) {
+    uint64_t *counts = calloc((size_t)family->row_count + 1, sizeof *counts); /* of all rows */
+    while (counts && take_point(&in, family, &point)) {
+        if (used_rows(family))
+            memcpy(counts + family->first, point.counts, used_rows(family) * sizeof *counts);
+        point.counts = family->kind == METRIC_HISTOGRAM ? counts : NULL;
         if (found->script) {
             size_t length = 0;
-            for (size_t i = 0; i < found->family.label_count; i++)
+            for (size_t i = 0; i < family->label_count; i++)
                 length += strlen(point.values + length) + 1;
             text_clear(values);
             metric_add_value(values, found->script, strlen(found->script));
@@ -200,14 +213,17 @@ static void write_points(const struct found *found, struct text *values, struct 
             point.values = values->bytes;
         }
         if (values->failed)
-            return;
+            break;
         metric_point(writer, &point);
     }
+    const int error = !counts || values->failed ? -ENOMEM : 0;
+    free(counts);
+    return error;
 }
 
 /* Writes the families of one name, which are `count`, as one. */
-static void write_family(struct all *all, const struct found *first, size_t count, struct text *values,
-                         struct metric_writer *writer)
+static int write_family(struct all *all, const struct found *first, size_t count, struct text *values,
+                        struct metric_writer *writer)
 {
     const char *labels[LABELS_MAX] = {script_label};
     struct metric_family family = first->family;
@@ -221,13 +237,15 @@ static void write_family(struct all *all, const struct found *first, size_t coun
             family.first = more->first < family.first ? more->first : family.first;
             family.last = more->last > family.last ? more->last : family.last;
         }
+    int error = 0;
     metric_begin(writer, &family);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !error; i++)
         if (are_alike(first, &first[i]))
-            write_points(&first[i], values, writer);
+            error = write_points(&first[i], values, writer);
         else
             all->left_out++;
     metric_end(writer);
+    return error;
 }
 
 int metric_relay_write(const struct metric_part *parts, size_t count, struct metric_writer *writer,
@@ -244,8 +262,7 @@ int metric_relay_write(const struct metric_part *parts, size_t count, struct met
         for (same = 1; i + same < all.count; same++)
             if (strcmp(all.items[i].family.name, all.items[i + same].family.name) != 0)
                 break;
-        write_family(&all, &all.items[i], same, &values, writer);
-        error = values.failed ? -ENOMEM : 0;
+        error = write_family(&all, &all.items[i], same, &values, writer);
     }
     *left_out = all.left_out;
     free(all.items);

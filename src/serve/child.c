@@ -12,24 +12,24 @@
 
 enum { GRACE_S = 10 };
 
-static int run_in_child(int (*run)(void *state, struct frames *keeper), void *state, struct frames *keeper,
-                        pid_t parent)
+static int run_in_child(int (*run)(void *state, struct frames *supervisor), void *state,
+                        struct frames *supervisor, pid_t parent)
 {
-    int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, keeper->fd};
+    int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, supervisor->fd};
     sigset_t none;
     rights_close_others(kept, sizeof kept / sizeof *kept);
-    setpgid(0, 0); /* Ctrl-C reaches the keeper alone, which ends all in order */
+    setpgid(0, 0); /* Ctrl-C reaches the supervisor alone, which ends all in order */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         return 1;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    const int status = run(state, keeper);
+    const int status = run(state, supervisor);
     fflush(NULL);
     return status;
 }
 
-int child_process_start(struct child_process *child, int (*run)(void *state, struct frames *keeper),
+int child_process_start(struct child_process *child, int (*run)(void *state, struct frames *supervisor),
                         void *state)
 {
     struct frames theirs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A process that the keeper has started, and with which it exchanges messages. */
+/* A process that the supervisor has started, and with which it exchanges messages. */
 #ifndef SPOOR_SERVE_CHILD_H
 #define SPOOR_SERVE_CHILD_H
 
@@ -17,9 +17,9 @@ struct child_process {
 };
 
 /* Starts a process that runs `run` and ends with the status that it returns. It has the standard streams and its end of the
- * frames, no other descriptors; signals do there what they did before the keeper took them over, except SIGPIPE, which is ignored; when the keeper dies it
+ * frames, no other descriptors; signals do there what they did before the supervisor took them over, except SIGPIPE, which is ignored; when the supervisor dies it
  * gets SIGTERM. Returns 0 or -errno. */
-int child_process_start(struct child_process *child, int (*run)(void *state, struct frames *keeper),
+int child_process_start(struct child_process *child, int (*run)(void *state, struct frames *supervisor),
                         void *state);
 /* Asks it to end, and says until when it may take. A second call changes nothing. */
 void child_process_end(struct child_process *child, uint64_t now);

@@ -101,16 +101,28 @@ void directory_free(struct script_files *files)
     *files = (struct script_files){0};
 }
 
+static int add_watch(int watch, const char *path)
+{
+    enum {
+        EVENTS = IN_CLOSE_WRITE | IN_MOVE | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF,
+    };
+    return inotify_add_watch(watch, path, EVENTS) < 0 ? -errno : 0;
+}
+
 int directory_watch(const char *path)
 {
     const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (watch < 0)
-        return -errno;
-    if (inotify_add_watch(watch, path, IN_CLOSE_WRITE | IN_MOVE | IN_CREATE | IN_DELETE | IN_ATTRIB) >= 0)
+    const int error = watch < 0 ? -errno : add_watch(watch, path);
+    if (!error)
         return watch;
-    const int error = -errno;
-    close(watch);
+    if (watch >= 0)
+        close(watch);
     return error;
+}
+
+void directory_watch_again(int watch, const char *path)
+{
+    add_watch(watch, path);
 }
 
 void directory_forget(int watch)

@@ -25,6 +25,8 @@ int directory_read(const char *path, struct script_files *out, struct text *why)
 void directory_free(struct script_files *files);
 /* Watches it. Returns a descriptor that is readable when something there changed, or -errno. */
 int directory_watch(const char *path);
+/* Watches it once more: under its name there may be another directory now. */
+void directory_watch_again(int watch, const char *path);
 /* Reads what a watch has noticed: what changed is for directory_read() to find. */
 void directory_forget(int watch);
 

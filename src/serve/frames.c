@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-enum { PART = 64 << 10, FRAME_MAX = 64 << 20, KEPT = 1 << 20 };
+enum { PART = 64 << 10, KEPT = 1 << 20 };
 
 struct head {
     uint32_t kind, size;
@@ -124,7 +124,7 @@ int frames_flush_all(struct frames *frames, int milliseconds)
 
 bool frames_wait(const struct frames *frames)
 {
-    return frames->out.length > 0;
+    return frames->out.length > 0 || frames->out.failed;
 }
 
 void frames_close(struct frames *frames)

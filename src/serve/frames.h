@@ -9,15 +9,17 @@
 #include "base/text.h"
 
 enum frame_kind {
-    FRAME_READY,    /* to the keeper: the script is attached; the front can be asked */
-    FRAME_PAUSED,   /* to the keeper: the script's probes do nothing now */
-    FRAME_RESUMED,  /* to the keeper: and now they do again */
+    FRAME_READY,    /* to the supervisor: the script is attached; the publisher can be asked */
+    FRAME_PAUSED,   /* to the supervisor: the script's probes do nothing now */
+    FRAME_RESUMED,  /* to the supervisor: and now they do again */
     FRAME_PING,     /* to a script: is it alive? */
-    FRAME_PONG,     /* to the keeper: it is */
-    FRAME_QUESTION, /* to the keeper and from there to scripts: what is counted? */
-    FRAME_ANSWER,   /* families (metrics/relay.h); to the front each part with its name before it */
+    FRAME_PONG,     /* to the supervisor: it is */
+    FRAME_QUESTION, /* to the supervisor and from there to scripts: what is counted? */
+    FRAME_ANSWER,   /* families (metrics/relay.h); to the publisher each part with its name before it */
     FRAME_KINDS
 };
+
+enum { FRAME_MAX = 64 << 20 }; /* bytes of a message */
 
 struct frames {
     int fd;              /* -1: closed */
@@ -31,13 +33,14 @@ int frames_pair(struct frames *one, struct frames *other);
 int frames_receive(struct frames *frames);
 /* Reads the next message, if it is there as a whole. payload: gets its content, aligned to 8. Returns 1, 0, or -EBADMSG. */
 int frames_next(struct frames *frames, enum frame_kind *kind, struct text *payload);
-/* Adds a message to those that wait; payload NULL: it is empty. */
+/* Adds a message to those that wait; payload NULL: it is empty. What cannot be added, because there is no memory or the message
+ * is too long, is an error of the next frames_flush(). */
 void frames_send(struct frames *frames, enum frame_kind kind, const struct text *payload);
 /* Sends what can be sent now. Returns 0, or -errno: the other side is gone. */
 int frames_flush(struct frames *frames);
 /* Sends all that waits, within so many milliseconds. Returns 0 or -errno. */
 int frames_flush_all(struct frames *frames, int milliseconds);
-bool frames_wait(const struct frames *frames); /* whether something waits to be sent */
+bool frames_wait(const struct frames *frames); /* whether frames_flush() has something to do */
 void frames_close(struct frames *frames);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the keeper knows about a script: its text, its process, and what happened to it. */
+/* What the supervisor knows about a script: its text, its process, and what happened to it. */
 #ifndef SPOOR_SERVE_SCRIPT_H
 #define SPOOR_SERVE_SCRIPT_H
 
@@ -43,7 +43,7 @@ void scripts_tidy(struct scripts *scripts);
 void scripts_free(struct scripts *scripts);
 /* Returns the script whose process this is and puts the process into *child; NULL: nobody's. */
 struct served *scripts_of_process(struct scripts *scripts, pid_t pid, struct child_process **child);
-/* Writes what the keeper counts about them. created: when it began, in seconds since 1970. */
+/* Writes what the supervisor counts about them. created: when it began, in seconds since 1970. */
 void scripts_write(const struct scripts *scripts, double created, struct metric_writer *writer);
 
 #endif

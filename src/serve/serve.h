@@ -2,15 +2,15 @@
 /* `spoor serve DIR`: all scripts of a directory, each in a process of its own with limits of its own, and one place where
  * their metrics can be read.
  *
- *   keeper.c     the process that keeps all others: it starts, replaces and ends scripts, and reads nothing from a network
- *   script.c     what the keeper knows about a script
- *   directory.c  the scripts' files, and when they change
- *   child.c      a process that the keeper has started
- *   worker.c     the process of a script: answers the keeper while the script runs
- *   guard.c      pauses a script whose programs take too much of a CPU
- *   front.c      the process that scrapers talk to, without privileges
- *   frames.c     messages between these processes
- *   notify.c     what the service manager is told */
+ *   supervisor.c  the process that keeps all others: it starts, replaces and ends scripts, and reads nothing from a network
+ *   script.c      what the supervisor knows about a script
+ *   directory.c   the scripts' files, and when they change
+ *   child.c       a process that the supervisor has started
+ *   worker.c      the process of a script: answers the supervisor while the script runs
+ *   guard.c       pauses a script whose programs take too much of a CPU
+ *   publisher.c   the process that scrapers talk to, without privileges
+ *   frames.c      messages between these processes
+ *   notify.c      what the service manager is told */
 #ifndef SPOOR_SERVE_SERVE_H
 #define SPOOR_SERVE_SERVE_H
 

@@ -2,6 +2,7 @@
 #include "serve/worker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "serve/guard.h"
 
 enum {
-    ANSWER_MS = 5000, /* how long the keeper may take to read an answer */
+    ANSWER_MS = 5000, /* how long the supervisor may take to read an answer */
     PERIOD_NS = 1000, /* the outlet looks for questions each time that the trace goes round */
     LINE_MAX_BYTES = 64 << 10,
 };
@@ -20,7 +21,7 @@ enum {
 /* A process has one script. */
 static struct {
     const char *name;
-    struct frames *keeper;
+    struct frames *supervisor;
     struct guard guard;
     struct text lines; /* that were printed and have no end yet */
     bool is_known, is_ready, is_asked, is_alone, gave_up;
@@ -28,15 +29,47 @@ static struct {
 
 /* ---- what it prints ---- */
 
+/* Who reads a stream. The trace goes on, and answers, also when nobody does. */
+struct reader {
+    int fd;
+    bool is_stuck, is_torn; /* is_torn: a line was written in part */
+    uint64_t lost;          /* lines */
+};
+
+/* Writes what the reader takes within some time. Returns whether that is all. */
+static bool write_in_time(struct reader *reader, const char *bytes, size_t size)
+{
+    enum { PART = 4096, PATIENCE_MS = 200 }; /* PART: what a pipe that is ready takes at once */
+    for (size_t at = 0; at < size;) {
+        const size_t part = size - at < PART ? size - at : PART;
+        if (!poll(&(struct pollfd){reader->fd, POLLOUT, 0}, 1, reader->is_stuck ? 0 : PATIENCE_MS)) {
+            reader->is_stuck = true;
+            reader->is_torn |= at > 0;
+            return false;
+        }
+        if (whole_write(reader->fd, bytes + at, part, 0))
+            break; /* there is nobody to write to */
+        at += part;
+    }
+    reader->is_stuck = reader->is_torn = false;
+    return true;
+}
+
 static void write_line(int fd, const char *line, size_t length)
 {
+    static struct reader readers[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+    struct reader *reader = &readers[fd == STDERR_FILENO];
     struct text whole = {0};
+    if (reader->is_torn)
+        text_char(&whole, '\n');
+    if (reader->lost)
+        terminal_print(&whole, "%s: NOTE: %llu lines are missing here: nobody read them\n", self.name,
+                       (unsigned long long)reader->lost);
     terminal_print(&whole, "%s: ", self.name);
     text_append(&whole, line, length);
     if (!length || line[length - 1] != '\n')
         text_char(&whole, '\n');
-    if (!whole.failed)
-        whole_write(fd, whole.bytes, whole.length, -1);
+    reader->lost = whole.failed || !write_in_time(reader, whole.bytes, whole.length) ? reader->lost + 1 : 0;
     text_free(&whole);
 }
 
@@ -79,7 +112,7 @@ static void paused(void *state, bool is_paused, double share, unsigned seconds)
         text_add(&line, "NOTE: its probes go on\n");
     report(NULL, text_string(&line));
     text_free(&line);
-    frames_send(self.keeper, is_paused ? FRAME_PAUSED : FRAME_RESUMED, NULL);
+    frames_send(self.supervisor, is_paused ? FRAME_PAUSED : FRAME_RESUMED, NULL);
 }
 
 static void gave_up(void *state, double share)
@@ -105,7 +138,7 @@ static void passed(void *state, struct session *session, uint64_t time, bool is_
         guard_look(&self.guard, session);
 }
 
-/* ---- the keeper ---- */
+/* ---- the supervisor ---- */
 
 static void listen(void *state)
 {
@@ -113,20 +146,20 @@ static void listen(void *state)
     struct text payload = {0};
     enum frame_kind kind;
     if (!self.is_ready)
-        frames_send(self.keeper, FRAME_READY, NULL);
+        frames_send(self.supervisor, FRAME_READY, NULL);
     self.is_ready = true;
-    int error = frames_receive(self.keeper);
-    while (frames_next(self.keeper, &kind, &payload) > 0) {
+    int error = frames_receive(self.supervisor);
+    while (frames_next(self.supervisor, &kind, &payload) > 0) {
         if (kind == FRAME_PING)
-            frames_send(self.keeper, FRAME_PONG, NULL);
+            frames_send(self.supervisor, FRAME_PONG, NULL);
         self.is_asked |= kind == FRAME_QUESTION;
     }
     text_free(&payload);
     if (!error)
-        error = frames_flush(self.keeper);
+        error = frames_flush(self.supervisor);
     if (error && !self.is_alone) {
         self.is_alone = true;
-        raise(SIGTERM); /* without a keeper there is nobody for whom it runs */
+        raise(SIGTERM); /* without a supervisor there is nobody for whom it runs */
     }
 }
 
@@ -139,19 +172,19 @@ static int publish(void *state, int (*source)(void *of, struct metric_writer *wr
     struct metric_writer writer = {.format = &metric_relay, .out = &families};
     self.is_asked = false;
     int error = source(of, &writer);
-    if (!error && families.failed)
-        error = -ENOMEM;
+    if (!error)
+        error = families.failed ? -ENOMEM : families.length > FRAME_MAX ? -EFBIG : 0;
     if (error)
         text_clear(&families);
     families.failed = false;
-    frames_send(self.keeper, FRAME_ANSWER, &families);
+    frames_send(self.supervisor, FRAME_ANSWER, &families);
     text_free(&families);
-    const int late = frames_flush_all(self.keeper, ANSWER_MS);
+    const int late = frames_flush_all(self.supervisor, ANSWER_MS);
     return error ? error : late;
 }
 
 int worker_run(const struct serve_options *options, const char *name, const char *path,
-               const struct text *text, struct frames *keeper)
+               const struct text *text, struct frames *supervisor)
 {
     const struct metric_outlet outlet = {.publish = publish, .run = listen, .script = name};
     const struct session_observer observer = {.passed = passed};
@@ -163,7 +196,7 @@ int worker_run(const struct serve_options *options, const char *name, const char
                                         .write = print,
                                         .report = report};
     self.name = name;
-    self.keeper = keeper;
+    self.supervisor = supervisor;
     self.guard = (struct guard){.share = options->share, .told = paused, .gave_up = gave_up};
     const int status = options->run(options->state, &script);
     if (self.lines.length)

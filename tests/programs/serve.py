@@ -43,7 +43,7 @@ def is_alive(pid):
 class Served:
     """A directory that is served, and the process that does it."""
 
-    def __init__(self, scripts, *options, place="unix:" + here + "/socket", environment={}):
+    def __init__(self, scripts, *options, place="unix:" + here + "/socket", environment={}, output=None):
         self.directory = os.path.join(here, "scripts")
         shutil.rmtree(self.directory, ignore_errors=True)
         os.mkdir(self.directory)
@@ -51,7 +51,7 @@ class Served:
             self.write(name, text)
         self.out, self.err = open("out", "w+"), open("err", "w+")
         self.process = subprocess.Popen([spoor, "serve", "--openmetrics", place, *options, self.directory],
-                                        stdout=self.out, stderr=self.err, stdin=subprocess.DEVNULL,
+                                        stdout=output or self.out, stderr=self.err, stdin=subprocess.DEVNULL,
                                         env={**os.environ, **environment})
 
     def __enter__(self):
@@ -226,6 +226,15 @@ def files_that_change():
             'spoor_trace_probes{script="c"}') == 2) and not served.said("c ended"))
         served.process.send_signal(signal.SIGHUP)
         check("SIGHUP harms nobody", served.is_up("a", "b", "c"))
+        os.rename(served.directory, served.directory + ".old")
+        check("without its directory they go on", until(lambda: served.said(
+            "' cannot be read")) and served.is_up("a", "b", "c"))
+        os.mkdir(served.directory)
+        served.write("d", COUNTS)
+        check("another directory of that name is served", served.is_up("d") and until(lambda: served.of("a", "up") is None))
+        served.write("e", COUNTS)
+        check("and watched", served.is_up("e"))
+        shutil.rmtree(served.directory + ".old")
 
 
 @part
@@ -248,12 +257,12 @@ def links_as_a_config_map_has_them():
 def processes_that_die():
     with Served({"a": COUNTS, "b": COUNTS}) as served:
         served.is_up("a", "b")
-        front = children(served.process.pid)[0]
+        publisher = children(served.process.pid)[0]
         for pid in children(served.process.pid)[1:]:
             os.kill(pid, signal.SIGKILL)
         check("scripts are started again", until(lambda: served.of("a", "failures_total") == 1 and
                                                  served.of("b", "failures_total") == 1) and served.is_up("a", "b"))
-        os.kill(front, signal.SIGKILL)
+        os.kill(publisher, signal.SIGKILL)
         check("and so is the one that publishes", until(lambda: served.said("publishes metrics ended")) and
               served.is_up("a", "b"))
         stopped = children(served.process.pid)[0]
@@ -274,7 +283,7 @@ def processes_that_die():
         everyone = children(served.process.pid)
         served.process.kill()
         served.process.wait()
-        check("without the keeper all end", until(lambda: not any(is_alive(pid) for pid in everyone)),
+        check("without the supervisor all end", until(lambda: not any(is_alive(pid) for pid in everyone)),
               [pid for pid in everyone if is_alive(pid)])
 
 
@@ -325,15 +334,44 @@ def nobody_who_reads():
 
 
 @part
+def somebody_who_does_not_read():
+    reading, writing = os.pipe()
+    with Served({"says": """interval:ms:1 { @said = count(); printf("%d %s\\n", @said, "x"); }"""}, output=writing) as served:
+        os.close(writing)
+        served.is_up("says")
+
+        def said():
+            return served.numbers().get('spoor_says_said_total{script="says"}', 0)
+        check("metrics go on", until(lambda: said() > 8000, 60))  # a pipe holds 64 KB
+        got = b""
+        os.set_blocking(reading, False)
+
+        def is_told():
+            nonlocal got
+            try:
+                got += os.read(reading, 65536)
+            except BlockingIOError:
+                pass
+            return b"missing here" in got
+        until(is_told)
+        lines = [line for line in got.split(b"\n")[:-1] if b"missing" not in line]
+        check("lines are whole, and it is said how many are missing",
+              all(line.startswith(b"says: ") and line.endswith(b" x") for line in lines) and b" lines are missing here: nobody read them" in got)
+        wrong = served.end()
+        check("it ends", not wrong, wrong)
+    os.close(reading)
+
+
+@part
 def rights():
     with Served({"a": COUNTS}) as served:
         served.is_up("a")
-        front, script = children(served.process.pid)
+        publisher, script = children(served.process.pid)
 
         def rights_of(pid):
             with open(f"/proc/{pid}/status") as file:
                 return [int(line.split()[1], 16) for line in file if line.startswith("CapPrm")][0]
-        check("who talks to scrapers has no rights", rights_of(front) == 0, rights_of(front))
+        check("who talks to scrapers has no rights", rights_of(publisher) == 0, rights_of(publisher))
         check("a script gives up what it does not need", rights_of(script) != rights_of(served.process.pid))
         path = os.path.join(served.directory, "a.bt")
         with open(path, "a") as file:
