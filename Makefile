@@ -104,9 +104,15 @@ $(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
 static:
 	@tools/setup build static $(if $(FOR),cross)
 	@$(if $(FOR),tools/cross $(BUILD) $(FOR) static,$(MAKE) --no-print-directory $(BUILD)/spoor-static)
-$(BUILD)/spoor-static: $(MAIN) $(BUILD)/obj/cmd/static.o $(BUILD)/libtracer.a
+$(BUILD)/spoor-static: $(MAIN) $(BUILD)/obj/cmd/static.o $(BUILD)/gen/microhttpd.o $(BUILD)/libtracer.a
 	@echo '  LD   $@'
-	@$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -s -o $@ $^ $(LDLIBS) $(LDLIBS_STATIC) 2>$@.log || { cat $@.log; exit 1; }
+	@$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -s -o $@ $^ $(LDLIBS) $(LDLIBS_STATIC) \
+	    $$(nm -u $(BUILD)/gen/microhttpd.o | sed -n 's/^ *U \(gnutls_.*\)/-Wl,--defsym=\1=no_tls/p') 2>$@.log || { cat $@.log; exit 1; }
+# The server of HTTP, where its archive is, whose functions of GnuTLS src/cmd/static.c stands in for.
+$(BUILD)/gen/microhttpd.o:
+	@mkdir -p $(@D)
+	@$(CC) $(LDFLAGS) -r -nostdlib -o $@ -Wl,--whole-archive -lmicrohttpd -Wl,--no-whole-archive 2>/dev/null || \
+	    $(CC) -c -x c -o $@ - </dev/null
 
 $(BUILD)/libtracer.a: $(OBJECTS) $(UPPER_OBJECTS)
 	@rm -f $@

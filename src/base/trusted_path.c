@@ -11,12 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/create.h"
 #include "base/number.h"
 #include "base/path_walk.h"
+
+static bool read_only_is_allowed;
+
+void trusted_allow_read_only(void)
+{
+    read_only_is_allowed = true;
+}
+
+/* Returns whether a directory's mode does not count because of the mount that it was found in. */
+static bool is_read_only(int fd, const struct stat *found)
+{
+    struct statvfs system;
+    return read_only_is_allowed && S_ISDIR(found->st_mode) && !fstatvfs(fd, &system) &&
+           system.f_flag & ST_RDONLY;
+}
 
 static bool is_trusted(uid_t user)
 {
@@ -104,7 +120,8 @@ static int may(void *state, const struct stat *directory, int fd, const struct s
         explain(why, fd, " belongs to user", (long)found->st_uid);
         return -EPERM;
     }
-    if (!is_link && others_write(found) && !(S_ISDIR(found->st_mode) && found->st_mode & S_ISVTX)) {
+    if (!is_link && others_write(found) && !(S_ISDIR(found->st_mode) && found->st_mode & S_ISVTX) &&
+        !is_read_only(fd, found)) {
         explain(why, fd,
                 found->st_mode & S_IWOTH ? " may be written by everybody" : " may be written by group",
                 found->st_mode & S_IWOTH ? -1 : (long)found->st_gid);

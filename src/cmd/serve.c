@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/trusted_path.h"
 #include "cmd/command.h"
 #include "serve/serve.h"
 
@@ -13,6 +14,7 @@ struct arguments {
     struct options options; /* of each script; the first member, for rows that are shared */
     struct serve_options serve;
     uint64_t share; /* percent */
+    bool trusts_read_only;
 };
 
 static const struct option_row rows[] = {
@@ -30,6 +32,8 @@ static const struct option_row rows[] = {
     {0, "max-memory", "BYTES", "use no more for its maps, rings and process (64M)",
      OPTION_STORES(SIZE, struct arguments, options.session.max_memory)},
     OPTION_ROW_HEADING("Others:"),
+    {0, "trust-read-only", NULL, "take scripts from a read-only mount, such as a ConfigMap, with any mode",
+     OPTION_STORES(FLAG, struct arguments, trusts_read_only)},
     {0, "unsafe", NULL, "allow system() and other things that change the system",
      OPTION_STORES(FLAG, struct arguments, options.session.is_unsafe)},
     {'I', NULL, "DIR", "look for C headers there, too",
@@ -78,6 +82,8 @@ static int command_serve(int argc, char **argv)
         return command_line_fail(&serve_line,
                                  given.count ? "one directory, not '%s' too" : "which directory? give a DIR",
                                  given.count ? given.words[1] : "");
+    if (arguments.trusts_read_only)
+        trusted_allow_read_only();
     struct serve_options *serving = &arguments.serve;
     serving->directory = given.words[0];
     serving->share = (double)arguments.share / 100;

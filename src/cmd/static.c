@@ -14,23 +14,65 @@
 
 /* ---- libraries ---- */
 
+/* Of libmicrohttpd the addresses alone are needed. They are NULL where there is no archive of it to link. */
+#define MHD(name) extern char name[] __attribute__((weak))
+MHD(MHD_start_daemon);
+MHD(MHD_stop_daemon);
+MHD(MHD_run);
+MHD(MHD_get_timeout);
+MHD(MHD_get_daemon_info);
+MHD(MHD_lookup_connection_value);
+MHD(MHD_create_response_from_buffer);
+MHD(MHD_add_response_header);
+MHD(MHD_queue_response);
+MHD(MHD_destroy_response);
+
+/* Stands for every function of GnuTLS in libmicrohttpd, which calls them for encryption that spoor never asks for. */
+int no_tls(void);
+int no_tls(void)
+{
+    return -1;
+}
+
+static const char lzma[] = "liblzma.so.5", microhttpd[] = "libmicrohttpd.so.12";
+#define FUNCTION(library, name)                                                                              \
+    {                                                                                                        \
+        library, #name, (void *)(name)                                                                       \
+    }
 static const struct function {
     const char *library, *name;
     void *address;
 } functions[] = {
-    {"liblzma.so.5", "lzma_stream_buffer_decode", (void *)lzma_stream_buffer_decode},
+    FUNCTION(lzma, lzma_stream_buffer_decode),
+    FUNCTION(microhttpd, MHD_start_daemon),
+    FUNCTION(microhttpd, MHD_stop_daemon),
+    FUNCTION(microhttpd, MHD_run),
+    FUNCTION(microhttpd, MHD_get_timeout),
+    FUNCTION(microhttpd, MHD_get_daemon_info),
+    FUNCTION(microhttpd, MHD_lookup_connection_value),
+    FUNCTION(microhttpd, MHD_create_response_from_buffer),
+    FUNCTION(microhttpd, MHD_add_response_header),
+    FUNCTION(microhttpd, MHD_queue_response),
+    FUNCTION(microhttpd, MHD_destroy_response),
 };
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
+/* Returns the library's name as its handle. */
 void *dlopen(const char *file, int mode)
 {
     (void)mode;
-    return file && !strcmp(file, functions[0].library) ? (void *)functions : NULL;
+    for (int i = 0; file && i < FUNCTIONS; i++)
+        if (!strcmp(file, functions[i].library) && functions[i].address)
+            return (void *)functions[i].library;
+    return NULL;
 }
 
 void *dlsym(void *library, const char *name)
 {
-    const struct function *function = library;
-    return library == functions && !strcmp(name, function->name) ? function->address : NULL;
+    for (int i = 0; i < FUNCTIONS; i++)
+        if (library == functions[i].library && !strcmp(name, functions[i].name))
+            return functions[i].address;
+    return NULL;
 }
 
 int dlclose(void *library)

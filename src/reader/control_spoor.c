@@ -174,7 +174,7 @@ static uint64_t newest_counter(const struct control *control)
 {
     const struct spoor_state *state = control->recording->state;
     uint64_t newest = state->control.closed;
-    for (uint32_t i = 0; i < LAYOUT_MAX_RINGS; i++) {
+    for (uint32_t i = 0; i < state->ring_end; i++) {
         const struct spoor_ring *ring = state->rings[i];
         uint64_t counter;
         if (ring && ring->place_count &&

@@ -192,10 +192,9 @@ static int spoor_open(struct recording *recording, struct text *why)
     if (!state)
         return -ENOMEM;
     recording->state = state;
-    state->rings = calloc(LAYOUT_MAX_RINGS, sizeof *state->rings);
     state->tracepoints = calloc(65536, sizeof *state->tracepoints);
     state->spare = malloc(sizeof *state->spare);
-    if (!state->rings || !state->tracepoints || !state->spare)
+    if (!state->tracepoints || !state->spare)
         return -ENOMEM;
     const struct layout_header *header = &state->header;
     if (!read_header(recording, &state->header, why))
@@ -236,7 +235,7 @@ static void drop_pieces(struct recording *recording, struct spoor_ring *ring);
 static void spoor_close(struct recording *recording)
 {
     struct spoor_state *state = recording->state;
-    for (size_t i = 0; state->rings && i < LAYOUT_MAX_RINGS; i++)
+    for (size_t i = 0; i < state->ring_end; i++)
         if (state->rings[i]) {
             drop_pieces(recording, state->rings[i]);
             free(state->rings[i]->places);
@@ -255,6 +254,11 @@ static void spoor_close(struct recording *recording)
 static struct spoor_ring *make_ring(struct recording *recording, uint32_t index)
 {
     struct spoor_state *state = recording->state;
+    while (state->ring_end <= index) {
+        if (!vector_make_room(state->rings, state->ring_end, state->ring_room))
+            return NULL;
+        state->rings[state->ring_end++] = NULL;
+    }
     struct spoor_ring *ring = calloc(1, sizeof *ring);
     if (!ring)
         return NULL;
@@ -271,7 +275,8 @@ static struct spoor_ring *make_ring(struct recording *recording, uint32_t index)
 
 static struct spoor_ring *ring_of(struct recording *recording, uint32_t index)
 {
-    struct spoor_ring *ring = ((struct spoor_state *)recording->state)->rings[index];
+    const struct spoor_state *state = recording->state;
+    struct spoor_ring *ring = index < state->ring_end ? state->rings[index] : NULL;
     return ring ? ring : make_ring(recording, index);
 }
 

@@ -50,7 +50,8 @@ struct spoor_state {
     bool original;                             /* it is the file that the program wrote, and no copy */
     uint64_t sections_used;                    /* bytes parsed so far */
     struct layout_block *spare;                /* memory for the next copy */
-    struct spoor_ring **rings;                 /* by index; LAYOUT_MAX_RINGS of them */
+    struct spoor_ring **rings;                 /* by index; NULL: nothing was read of it yet */
+    uint32_t ring_end, ring_room;              /* one more than the largest index; what there is room for */
     struct recording_tracepoint **tracepoints; /* by id, 65536 of them */
 };
 

@@ -193,6 +193,13 @@ class Receiver:
         self.server.shutdown()
         self.server.server_close()
 
+    def count(self):
+        """How many spans came, without a look into them."""
+        parts = [gzip.decompress(body) for body in self.taken]
+        for number in 1, 2, 2:  # of each request its resources, of these the scopes, of these the spans
+            parts = [value for part in parts for found, _, value in wired_fields(part) if found == number]
+        return len(parts)
+
     def requests(self, message=REQUEST):
         return [decode(gzip.decompress(body), message) for path, body in zip(self.taken_paths, self.taken) if ("/v1/logs" in path) == (message is LOGS)]
 
@@ -486,7 +493,7 @@ def part_faults():
     large = record("./recording", "large", "20000", "2", "0", "16384")
     with Receiver() as receiver:
         done = subprocess.run([*limits, spoor, "report", "-f", large, "--otlp", receiver.url], capture_output=True, text=True, timeout=120)
-        result("memory is bounded", None if not done.returncode and len(spans_of(receiver.requests())) == 80000 else done.stderr)
+        result("memory is bounded", None if not done.returncode and receiver.count() == 80000 else (receiver.count(), done.stderr))
 
 
 def part_options():
