@@ -164,7 +164,9 @@ churn+=($!)
     done
 ) &
 churn+=($!)
+[ -n "$minutes" ] || kill -STOP $storm # processes come and go faster without it
 ./soak forks $WARM
+kill -CONT $storm
 for period in $(seq "$PERIODS"); do
     kill -0 "${tracer[newest]}" 2>/dev/null || break
     measure "$([ "$period" -gt $BASE ] && echo late || echo early)"
