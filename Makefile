@@ -67,7 +67,7 @@ endif
 FOLDERS  := base type sym reader lang bpf print chart export vm kernel builtin probe session profile tracer
 SOURCES  := $(foreach folder,$(FOLDERS),$(wildcard src/$(folder)/*.c src/$(folder)/*/*.c))
 # What lies between it and the commands: unit tests have it, too.
-ABOVE    := history metrics otlp serve top
+ABOVE    := history metrics otlp serve remote top
 UPPER    := $(foreach folder,$(ABOVE),$(wildcard src/$(folder)/*.c))
 COMMANDS := $(filter-out src/cmd/static.c,$(wildcard src/cmd/*.c))
 OBJECTS  := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)

@@ -276,7 +276,10 @@ static int read_option(struct reader *reader, const struct option_row *row, cons
         value.text = reader->argv[reader->next++];
     }
     reader->arguments->given[row - reader->line->rows] = true;
-    return apply(reader->target, &value);
+    const int status = apply(reader->target, &value);
+    if (!status && reader->line->taken)
+        reader->line->taken(reader->target, &value);
+    return status;
 }
 
 /* A word goes to the place of an argument that has been read. */

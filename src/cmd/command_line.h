@@ -118,6 +118,8 @@ struct command_line {
     size_t rule_count;
     const struct command_word *const *words; /* NULL-terminated, or NULL: none */
     enum completion completes;               /* of its other arguments */
+    /* Called for each option that was read; or NULL. */
+    void (*taken)(void *target, const struct option_value *value);
     /* Whether --name or --name=value, when it is none of the rows', is an argument behind the first word. NULL: no */
     bool (*keeps_unknown)(const void *target, const char *first_word);
     const char *examples; /* the end of --help, or NULL */

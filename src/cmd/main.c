@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/on.h"
 #include "cmd/recordings.h"
 #include "cmd/tools.h"
 
@@ -61,6 +62,8 @@ int main(int argc, char **argv)
             peer_usage(stderr);
         return 1;
     }
+    if (options.on.is_remote_end)
+        return command_remote_end();
     if (options.help) {
         if (options.file && !is_bpftrace && !tool_help(options.file))
             return 0;

@@ -242,6 +242,7 @@ static const struct option_row rows[] = {
         "send maps as metrics, and lines as log records, by OpenTelemetry's protocol: to http://HOST:4318, "
         "or lines of JSON",
         "5s"),
+    ON_ROWS(struct options, on),
     {0, "html", "FILE",
      "write what the trace prints as a page for a browser: maps with their change over time, and lines",
      OPTION_STORES(TEXT, struct options, page), .completes = COMPLETE_FILES},
@@ -322,6 +323,7 @@ static const struct option_rule rules[] = {
     {"--openmetrics-series", OPTION_NEEDS, "--openmetrics --otlp", NULL},
     {"--otlp", OPTION_EXCLUDES, "--openmetrics", "sends what it would publish"},
     OTLP_RULES,
+    ON_RULES,
 };
 
 /* Options of a tool's own: spoor xfsdist --magic=0xef53. */
@@ -341,6 +343,7 @@ const struct command_line spoor_line = {
     COMMAND_RULES(rules),
     .completes = COMPLETE_TOOLS,
     .keeps_unknown = options_are_of_tool,
+    .taken = on_remember,
 };
 
 void options_help(FILE *out)
@@ -469,7 +472,7 @@ int options_parse(struct options *options, int argc, char **argv)
     int status;
     if (read_environment(&options->session) ||
         !command_line_parse(&spoor_line, argc, argv, options, &given, &status) || read_paths(options) ||
-        check(options))
+        check(options) || on_check(options, &given))
         return 1;
     options->session.check_only |= options->dry_run;
     options->session.json_stack_text = options->is_peer;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "cmd/command_line.h"
+#include "cmd/on.h"
 #include "cmd/otlp.h"
 #include "session/session.h"
 
@@ -31,6 +32,7 @@ struct options {
     const char *metrics;   /* --openmetrics */
     uint64_t metrics_period, metrics_series;
     struct otlp_options otlp;
+    struct on_options on;
     const struct metric_outlet
         *outlet;              /* where metrics go, for a command that publishes them itself; or NULL */
     pid_t pids[OPTIONS_PIDS]; /* of -p */

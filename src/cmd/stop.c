@@ -16,7 +16,7 @@ static void stop(int signal)
         return;
     if (!*stop_asked)
         setitimer(ITIMER_REAL, &often, NULL);
-    *stop_asked = 1;
+    ++*stop_asked;
 }
 
 void stop_on_signals(volatile int *asked)

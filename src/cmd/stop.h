@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* From now on SIGINT, SIGTERM and SIGHUP do not end the process but set *asked to 1. After the first of them every
+/* From now on SIGINT, SIGTERM and SIGHUP do not end the process but are counted in *asked. After the first of them every
  * system call that waits is interrupted again and again, so that a reader that does not read cannot delay the end. */
 void stop_on_signals(volatile int *asked);
 /* Whether one of these signals came. */

@@ -461,10 +461,13 @@ static void write_name(struct walk *walk, const struct type *type, struct bytes 
     if (names && type->kind == TYPE_PROBE_NAME && names->name)
         name = names->name(names->owner, number);
     walk_quote(walk);
+    const bool keeps_lines = walk->printer->keeps_lines;
+    walk->printer->keeps_lines |= type->stack_frames > 0;
     if (name)
         walk_foreign_string(walk, name);
     else
         number_unsigned(walk->out, number);
+    walk->printer->keeps_lines = keeps_lines;
     walk_quote(walk);
 }
 

@@ -106,8 +106,9 @@ struct type {
     /* of a pointer; of a struct or array the space from which it was copied, if known */
     enum address_space space;
     enum stack_mode stack_mode; /* kstack, ustack */
-    uint32_t stack_frames;      /* kstack, ustack: how many frames it has at most */
-    const char *name;           /* struct, union, enum, typedef name: "task_struct"; else NULL */
+    uint32_t
+        stack_frames; /* kstack, ustack: how many frames it has at most; of a name: 1, if it has several lines */
+    const char *name; /* struct, union, enum, typedef name: "task_struct"; else NULL */
     bool is_union;
     /* an array of 4 or 8 bytes that are a float or a double of C, which are only copied and printed */
     bool is_float;

@@ -275,8 +275,16 @@ rows = {
     "serve --openmetrics": (["serve", "--openmetrics", "/nowhere/" + bad, here], ["Zbad_"]),
     "serve --max-cpu": (["serve", "--max-cpu", bad, here], ["Zbad_"]),
     "serve's option": (["serve", "--" + bad], ["Zbad_"]),
+    "--on": (["-q", "--on", bad, "--ssh", "sh -c exit", "-e", at], ["Zbad_"]),
+    "--on, what its host says": (["--on", "a,b", "--per-host", "--sudo", "--ssh", "sh " + here + "/says", "-e", at], ["Ztold"]),
+    "--on, what its spoor prints": (["--on", "a,b", "--ssh", "sh " + here + "/answers", "--duration", "20s", "-e", at + ' { printf("%s %s\\n", comm, str(arg0)); @a[comm, str(arg0), func, ustack] = count(); @b[str(arg0)] = str(arg0); exit(); }'], ["Ztold", "Zsymbol_"]),
+    "--on's option": (["--on", "a", "--ssh", bad, "-e", at], ["Zbad_"]),
+    "--on-binary": (["--on", "a", "--on-binary", bad, "-e", at], ["Zbad_"]),
     "completion of nothing": (["completion", bad], ["Zbad_"]),
 }
+# Hosts of --on: one says what it likes, the other is this machine.
+write(b"says", b"printf 'Ztold\\033[2J\\n' >&2; exit 1\n")
+write(b"answers", b'for last; do :; done\nPATH=' + os.fsencode(os.path.dirname(spoor)) + b':$PATH exec sh -c "$last"\n')
 for name, block in shown.items():
     if block:
         rows[name] = (["-q", "--unsafe", "--duration", "20s", "-e", "%s { %s exit(); }" % (at, block)], {"cat": ["Zcat_", "\nown line"]}.get(name, ["Ztold"]))

@@ -5,7 +5,7 @@
 cd "$1/src" || exit 1
 awk '
     BEGIN {
-        count = split("cmd serve top otlp metrics history tracer profile session probe builtin kernel vm export chart print bpf lang reader recorder sym type base", order, " ")
+        count = split("cmd remote serve top otlp metrics history tracer profile session probe builtin kernel vm export chart print bpf lang reader recorder sym type base", order, " ")
         for (i = 1; i <= count; i++)
             rank[order[i]] = i
         count = split("bpf/lower bpf/emit bpf/opt bpf/ir lang/check lang/parse lang/c export/html sym/dwarf sym/process sym/kernel sym/elf sym/machine", order, " ")

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "remote/host.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/terminal.h"
+#include "base/wire.h"
+
+enum {
+    PINGS = 5,
+    LOGIN_MS = 30000,        /* until the host's shell says something */
+    COMPILE_MS = 60000,      /* until the script can be started */
+    SILENCE_MS = 10000,      /* at any other time */
+    LEAVING_MS = 2000,       /* once it has sent all */
+    GREETING_MAX = 64 << 10, /* bytes that a login may print */
+    LINE_MAX = 4096,         /* of the error stream */
+    PART = 64 << 10,
+};
+
+/* ---- what is said of it ---- */
+
+static void say(const struct remote_host *host, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void say(const struct remote_host *host, const char *format, ...)
+{
+    const struct remote_options *options = host->common->options;
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    terminal_vprint(&text, format, arguments);
+    va_end(arguments);
+    options->say(options->state, text.failed ? "ERROR: there is not enough memory\n" : text_string(&text));
+    text_free(&text);
+}
+
+/* Each line of what it says beside its output, behind its name. */
+static void say_lines(const struct remote_host *host, const char *lines, size_t length)
+{
+    while (length) {
+        const char *end = memchr(lines, '\n', length);
+        const size_t part = end ? (size_t)(end - lines) : length;
+        if (part)
+            say(host, "%s: %.*s\n", host->name, (int)part, lines);
+        lines += part + (end != NULL);
+        length -= part + (end != NULL);
+    }
+}
+
+static void free_texts(struct remote_host *host)
+{
+    struct text *texts[] = {&host->received, &host->sending, &host->errors, &host->why};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        text_free(texts[i]);
+    host->read = host->sent = 0;
+}
+
+/* Its error stream: what it says while it is logged in to is the reason if that fails. */
+static void hear_errors(struct remote_host *host)
+{
+    char part[LINE_MAX];
+    const ssize_t got = recv(host->ssh.err, part, sizeof part, 0);
+    if (got <= 0 && (got == 0 || (errno != EAGAIN && errno != EINTR))) {
+        close(host->ssh.err);
+        host->ssh.err = -1;
+    }
+    if (got > 0) {
+        text_append(&host->errors, part, (size_t)got);
+        host->said += (size_t)got;
+    }
+    const char *from = text_string(&host->errors), *end;
+    size_t left = host->errors.length;
+    while ((end = left ? memchr(from, '\n', left) : NULL) ||
+           (left && (left >= LINE_MAX || host->ssh.err < 0))) {
+        const size_t length = end ? (size_t)(end - from) : left;
+        const size_t shown = length && from[length - 1] == '\r' ? length - 1 : length;
+        if (host->state <= HOST_STARTING) {
+            text_clear(&host->why);
+            text_append(&host->why, from, shown);
+        } else {
+            say_lines(host, from, shown);
+        }
+        from += length + (end != NULL);
+        left -= length + (end != NULL);
+    }
+    struct text rest = {0};
+    text_append(&rest, from, left);
+    text_free(&host->errors);
+    host->errors = rest;
+}
+
+/* What it has said already. */
+static void drain_errors(struct remote_host *host)
+{
+    for (size_t before = SIZE_MAX; host->ssh.err >= 0 && before != host->said;) {
+        before = host->said;
+        hear_errors(host);
+    }
+}
+
+static void be_over(struct remote_host *host)
+{
+    drain_errors(host);
+    ssh_end(&host->ssh);
+    free_texts(host);
+    host->state = HOST_OVER;
+    merge_over(host->common->merge, host->index);
+}
+
+void host_leave(struct remote_host *host)
+{
+    if (host->state != HOST_OVER)
+        be_over(host);
+}
+
+void host_fail(struct remote_host *host, const char *format, ...)
+{
+    struct text reason = {0};
+    va_list arguments;
+    if (host->state == HOST_OVER)
+        return;
+    drain_errors(host);
+    va_start(arguments, format);
+    text_vprintf(&reason, format, arguments);
+    va_end(arguments);
+    say(host, "ERROR: %s: %s%s\n", host->name, text_string(&reason),
+        host->state == HOST_RUNNING ? "; what it has counted and not printed is missing" : "");
+    text_free(&reason);
+    host->has_failed = true;
+    be_over(host);
+}
+
+/* ---- to the host ---- */
+
+static void put(struct remote_host *host, enum remote_message message, const struct text *payload)
+{
+    remote_put(&host->sending, message, payload);
+}
+
+void host_tell(struct remote_host *host, enum remote_message message)
+{
+    put(host, message, NULL);
+}
+
+static void ping(struct remote_host *host)
+{
+    struct text payload = {0};
+    host->pinged = clock_ns(CLOCK_BOOTTIME);
+    wire_put(&payload, host->pinged);
+    put(host, REMOTE_PING, &payload);
+    text_free(&payload);
+}
+
+void host_begin(struct remote_host *host)
+{
+    const struct host_common *common = host->common;
+    host->heard = clock_ms(CLOCK_MONOTONIC);
+    host->round_trip = UINT64_MAX;
+    host->ssh = (struct ssh){0, -1, -1, -1};
+    const int error = ssh_start(&host->ssh, common->command, host->name, text_string(&common->script));
+    if (error == -ENOENT)
+        host_fail(host, "there is no command '%s' here", common->command[0]);
+    else if (error)
+        host_fail(host, "cannot start ssh: %s", strerror(-error));
+}
+
+/* ---- from its shell ---- */
+
+static void send_binary(struct remote_host *host, const char *machine)
+{
+    const struct remote_binary *binary = &host->common->binary;
+    if (!binary->bytes) {
+        host_fail(host, "it has no spoor " SPOOR_VERSION ", and this one cannot be copied: %s",
+                  text_string(&host->common->no_binary));
+        say(host, "HINT: --on-binary names a static one (make static), or install spoor there\n");
+    } else if (strcmp(machine, binary->machine) != 0) {
+        host_fail(host, "it is of another architecture, %.40s, than the spoor that is to be copied, %s",
+                  machine, binary->machine);
+        say(host, "HINT: --on-binary names one of its own (make static FOR=%.40s), or install spoor there\n",
+            machine);
+    } else {
+        host->state = HOST_COPYING;
+    }
+}
+
+static void hear_mark(struct remote_host *host, const char *word)
+{
+    static const char need[] = "need ";
+    if (!strncmp(word, need, strlen(need)) && host->state == HOST_LOGGING_IN) {
+        send_binary(host, word + strlen(need));
+    } else if (!strcmp(word, "have") || !strcmp(word, "copied")) {
+        host->state = HOST_STARTING;
+    } else {
+        host_fail(host, "spoor could not be copied: %s",
+                  host->why.length ? text_string(&host->why) : "its shell does not say why");
+    }
+}
+
+/* A login may print anything before. Returns false when there is no whole line any more. */
+static bool hear_line(struct remote_host *host)
+{
+    struct text line = {0};
+    const char *from = text_string(&host->received) + host->read;
+    const size_t left = host->received.length - host->read;
+    const char *end = left ? memchr(from, '\n', left) : NULL;
+    if (!end) {
+        if (left > GREETING_MAX)
+            host_fail(host, "its login prints without end");
+        return false;
+    }
+    text_append(&line, from, (size_t)(end - from));
+    host->read += (size_t)(end - from) + 1;
+    const char *mark = strstr(text_string(&line), SSH_MARK);
+    if (mark)
+        hear_mark(host, mark + strlen(SSH_MARK));
+    text_free(&line);
+    return true;
+}
+
+/* ---- from spoor ---- */
+
+static void hear_pong(struct remote_host *host, struct cursor *payload)
+{
+    const uint64_t now = clock_ns(CLOCK_BOOTTIME), echoed = wire_take(payload);
+    const struct remote_clocks theirs = remote_take_clocks(payload);
+    const uint64_t trip = now - host->pinged;
+    payload->is_bad |= host->state != HOST_MEASURING || echoed != host->pinged;
+    if (payload->is_bad)
+        return;
+    if (trip < host->round_trip) { /* the shortest tells most */
+        const uint64_t middle = host->pinged + trip / 2;
+        host->round_trip = trip;
+        host->behind = (int64_t)(middle - theirs.boot);
+        host->wall_ahead = (int64_t)(theirs.real - (middle + (uint64_t)clock_ahead(CLOCK_REALTIME)));
+    }
+    if (++host->pings < PINGS) {
+        ping(host);
+        return;
+    }
+    host->state = HOST_COMPILING;
+    text_append(&host->sending, text_string(&host->common->request), host->common->request.length);
+}
+
+static void hear_compiled(struct remote_host *host, struct cursor *payload)
+{
+    const bool is_sound = wire_take_within(payload, 1);
+    payload->is_bad |= host->state != HOST_COMPILING;
+    if (payload->is_bad)
+        return;
+    host->cannot_start = !is_sound;
+    host->state = is_sound ? HOST_READY : HOST_COMPILING;
+}
+
+static int hear_lines(struct remote_host *host, struct cursor *payload)
+{
+    const uint64_t time = wire_take(payload);
+    size_t length;
+    const char *bytes = wire_take_bytes(payload, &length);
+    return payload->is_bad
+               ? -EBADMSG
+               : merge_lines(host->common->merge, host->index, time + (uint64_t)host->behind, bytes, length);
+}
+
+static int hear(struct remote_host *host, enum remote_message message, struct cursor *payload)
+{
+    struct merge *merge = host->common->merge;
+    const bool runs = host->state == HOST_RUNNING;
+    int error = 0;
+    switch (message) {
+    case REMOTE_HELLO:
+        payload->is_bad |= wire_take(payload) != REMOTE_PROTOCOL || host->state != HOST_STARTING;
+        host->state = HOST_MEASURING;
+        ping(host);
+        break;
+    case REMOTE_PONG: hear_pong(host, payload); break;
+    case REMOTE_COMPILED: hear_compiled(host, payload); break;
+    case REMOTE_LINES: error = runs ? hear_lines(host, payload) : -EBADMSG; break;
+    case REMOTE_MAP:
+        error = runs ? merge_map(merge, host->index, *payload, host->behind) : -EBADMSG;
+        cursor_skip(payload, cursor_left(payload));
+        break;
+    case REMOTE_REPORT: {
+        const char *text = wire_take_text(payload);
+        payload->is_bad |= !text;
+        if (text)
+            say_lines(host, text, strlen(text));
+        break;
+    }
+    case REMOTE_MARK: merge_mark(merge, host->index, wire_take(payload) + (uint64_t)host->behind); break;
+    case REMOTE_END:
+        host->status = (int)wire_take_within(payload, UINT8_MAX);
+        host->state = HOST_LEAVING;
+        merge_over(merge, host->index);
+        break;
+    default: error = -EBADMSG;
+    }
+    return error ? error : host->state != HOST_OVER && !cursor_is_done(payload) ? -EBADMSG : 0;
+}
+
+static void hear_all(struct remote_host *host)
+{
+    while (host->state < HOST_STARTING && hear_line(host))
+        ;
+    for (int got = 1; got > 0 && host->state >= HOST_STARTING && host->state < HOST_LEAVING;) {
+        enum remote_message message;
+        struct cursor payload;
+        got = remote_take(&host->received, &host->read, &message, &payload);
+        const int error = got < 0 ? got : got ? hear(host, message, &payload) : 0;
+        if (error == -EBADMSG)
+            host_fail(host, "it has sent what no spoor " SPOOR_VERSION " sends");
+        else if (error)
+            host_fail(host, "there is not enough memory here for what it sends");
+    }
+}
+
+/* ---- its streams ---- */
+
+void host_wait(const struct remote_host *host, struct pollfd *streams)
+{
+    const bool copies = host->state == HOST_COPYING && host->copied < host->common->binary.size;
+    const bool sends = copies || host->sending.length > host->sent;
+    const bool is_full = merge_is_full(host->common->merge);
+    streams[0] = (struct pollfd){sends ? host->ssh.in : -1, POLLOUT, 0};
+    streams[1] = (struct pollfd){is_full ? -1 : host->ssh.out, POLLIN, 0};
+    streams[2] = (struct pollfd){host->ssh.err, POLLIN, 0};
+}
+
+static void hear_of(struct remote_host *host)
+{
+    host->heard = clock_ms(CLOCK_MONOTONIC);
+}
+
+static void send_some(struct remote_host *host)
+{
+    const struct remote_binary *binary = &host->common->binary;
+    const bool copies = host->state == HOST_COPYING && host->copied < binary->size;
+    const void *bytes = copies ? (const void *)(binary->bytes + host->copied)
+                               : (const void *)(text_string(&host->sending) + host->sent);
+    const size_t left = copies ? binary->size - host->copied : host->sending.length - host->sent;
+    const ssize_t sent = left ? send(host->ssh.in, bytes, left, MSG_NOSIGNAL) : 0;
+    if (sent < 0)
+        return; /* what happened is said where its answers end */
+    *(copies ? &host->copied : &host->sent) += (size_t)sent;
+    if (sent)
+        hear_of(host);
+    if (host->sent == host->sending.length) {
+        text_clear(&host->sending);
+        host->sent = 0;
+    }
+}
+
+/* All that it had to say has come. */
+static void finish(struct remote_host *host)
+{
+    if (host->cannot_start)
+        host_fail(host, "the script cannot be started there");
+    else
+        be_over(host);
+}
+
+static void be_gone(struct remote_host *host)
+{
+    static const char *const stages[] = {
+        [HOST_LOGGING_IN] = "it cannot be logged in to", [HOST_COPYING] = "spoor could not be copied",
+        [HOST_STARTING] = "spoor could not be started",  [HOST_MEASURING] = "the connection was lost",
+        [HOST_COMPILING] = "the connection was lost",    [HOST_READY] = "the connection was lost",
+        [HOST_RUNNING] = "the connection was lost"};
+    drain_errors(host);
+    host_fail(host, "%s%s%s", stages[host->state], host->why.length ? ": " : "", text_string(&host->why));
+}
+
+static void receive(struct remote_host *host)
+{
+    if (!text_reserve(&host->received, PART)) {
+        host_fail(host, "there is not enough memory here for what it sends");
+        return;
+    }
+    const ssize_t got = recv(host->ssh.out, host->received.bytes + host->received.length, PART, 0);
+    if (got > 0) {
+        host->received.length += (size_t)got;
+        hear_of(host);
+        hear_all(host);
+        if (host->state == HOST_OVER)
+            return;
+        if (host->read > host->received.length / 2) { /* forget what was read */
+            memmove(host->received.bytes, host->received.bytes + host->read,
+                    host->received.length - host->read);
+            text_truncate(&host->received, host->received.length - host->read);
+            host->read = 0;
+        }
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        close(host->ssh.out);
+        host->ssh.out = -1;
+        if (host->state != HOST_LEAVING)
+            be_gone(host);
+    }
+}
+
+void host_act(struct remote_host *host, const struct pollfd *streams)
+{
+    if (host->state != HOST_OVER && streams[2].revents)
+        hear_errors(host);
+    if (host->state != HOST_OVER && streams[1].revents)
+        receive(host);
+    if (host->state != HOST_OVER && streams[0].revents)
+        send_some(host);
+}
+
+void host_look(struct remote_host *host, uint64_t now)
+{
+    const uint64_t bound = host->state == HOST_LOGGING_IN  ? LOGIN_MS
+                           : host->state == HOST_COMPILING ? COMPILE_MS
+                                                           : SILENCE_MS;
+    if (merge_is_full(host->common->merge)) /* it may be waiting for us */
+        hear_of(host);
+    else if (host->state == HOST_LEAVING &&
+             ((host->ssh.out < 0 && host->ssh.err < 0) || now - host->heard > LEAVING_MS))
+        finish(host);
+    else if (host->state < HOST_LEAVING && host->state != HOST_READY && now - host->heard > bound)
+        host_fail(host, "it has not answered for %u s", (unsigned)(bound / 1000));
+    else if (host->state == HOST_READY)
+        host->heard = now;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See merge.h. What waits is one list in order of time. */
+#include "remote/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/terminal.h"
+#include "print/json.h"
+#include "reader/json_read.h"
+#include "remote/round.h"
+
+enum {
+    LINE_BYTES_MAX = 1 << 20,  /* of what no newline ends */
+    END_BYTES_MAX = 256 << 20, /* of the maps of the end, from one host */
+};
+
+struct item {
+    struct item *next, *previous;
+    uint64_t time;    /* of the event */
+    uint64_t arrived; /* ms */
+    size_t host;      /* of a line */
+    struct text line;
+    size_t bytes;               /* how much of merge->bytes it is */
+    struct remote_round *round; /* or NULL: it is a line */
+    size_t answers;             /* how many hosts are in the round */
+    bool has[];                 /* which */
+};
+
+struct list {
+    struct item *first, *last;
+};
+
+struct stream {
+    uint64_t mark; /* all that is older has arrived */
+    bool is_over;
+    struct text line; /* its last one, without an end yet */
+    uint64_t time;
+    struct item *end; /* the last map of the end that it is in */
+    size_t end_bytes; /* of those maps */
+};
+
+struct merge {
+    const struct merge_options *options;
+    struct list waiting, at_end;
+    size_t bytes; /* of what waits */
+    bool warned_of_types;
+    struct printer printer;
+    struct text out;
+    struct stream streams[];
+};
+
+struct merge *merge_new(const struct merge_options *options)
+{
+    struct merge *merge = calloc(1, sizeof *merge + options->host_count * sizeof *merge->streams);
+    if (!merge)
+        return NULL;
+    merge->options = options;
+    merge->printer = (struct printer){.out = &merge->out,
+                                      .json = options->json,
+                                      .is_terminal = options->is_terminal,
+                                      .bcc_histograms = options->bcc_histograms,
+                                      .json_stack_text = true};
+    return merge;
+}
+
+/* ---- the list ---- */
+
+static void insert_behind(struct list *list, struct item *before, struct item *item)
+{
+    item->previous = before;
+    item->next = before ? before->next : list->first;
+    *(before ? &before->next : &list->first) = item;
+    *(item->next ? &item->next->previous : &list->last) = item;
+}
+
+static void take_out(struct list *list, struct item *item)
+{
+    *(item->previous ? &item->previous->next : &list->first) = item->next;
+    *(item->next ? &item->next->previous : &list->last) = item->previous;
+    item->next = item->previous = NULL;
+}
+
+/* Most come in order: the place is sought from the end. */
+static void insert_by_time(struct list *list, struct item *item)
+{
+    struct item *before = list->last;
+    while (before && before->time > item->time)
+        before = before->previous;
+    insert_behind(list, before, item);
+}
+
+static struct item *item_new(const struct merge *merge, size_t host, uint64_t time)
+{
+    struct item *item = calloc(1, sizeof *item + merge->options->host_count * sizeof *item->has);
+    if (!item)
+        return NULL;
+    item->host = host;
+    item->time = time;
+    item->arrived = clock_ms(CLOCK_MONOTONIC);
+    return item;
+}
+
+static void item_free(struct item *item)
+{
+    round_free(item->round);
+    text_free(&item->line);
+    free(item);
+}
+
+/* ---- lines ---- */
+
+/* In JSON each line says from which host it is. One that is no object is told as what it is. */
+static void write_json_line(struct text *out, const char *host, const struct text *line)
+{
+    const char *bytes = text_string(line);
+    const size_t length = line->length && bytes[line->length - 1] == '\n' ? line->length - 1 : line->length;
+    text_add(out, "{\"host\": ");
+    json_string(out, host);
+    if (json_read_object(bytes, length, NULL, 0) && bytes[0] == '{') {
+        const size_t skipped = 1 + strspn(bytes + 1, " \t");
+        text_add(out, bytes[skipped] == '}' ? "" : ", ");
+        json_escape_again(out, bytes + skipped, length - skipped);
+    } else {
+        text_add(out, ", \"type\": \"text\", \"data\": \"");
+        json_escape(out, bytes, length);
+        text_add(out, "\"}");
+    }
+    text_char(out, '\n');
+}
+
+static void write_line(struct merge *merge, const struct item *item)
+{
+    const struct merge_options *options = merge->options;
+    const char *host = options->hosts[item->host];
+    struct text *out = &merge->out;
+    if (options->json) {
+        write_json_line(out, host, &item->line);
+        return;
+    }
+    if (options->host_count > 1)
+        text_printf(out, "%s: ", host);
+    text_append(out, text_string(&item->line), item->line.length);
+    if (options->host_count > 1 && item->line.length && item->line.bytes[item->line.length - 1] != '\n')
+        text_char(out, '\n');
+}
+
+/* The line of the stream becomes an item. */
+static int end_line(struct merge *merge, size_t host)
+{
+    struct stream *stream = &merge->streams[host];
+    struct item *item = item_new(merge, host, stream->time);
+    if (!item || stream->line.failed) {
+        free(item);
+        text_free(&stream->line);
+        return -ENOMEM;
+    }
+    item->line = stream->line;
+    item->bytes = sizeof *item + item->line.room;
+    merge->bytes += item->bytes;
+    stream->line = (struct text){0};
+    insert_by_time(&merge->waiting, item);
+    return 0;
+}
+
+int merge_lines(struct merge *merge, size_t host, uint64_t time, const char *bytes, size_t length)
+{
+    struct stream *stream = &merge->streams[host];
+    int error = 0;
+    while (length && !error) {
+        const char *end = memchr(bytes, '\n', length);
+        const size_t part = end ? (size_t)(end - bytes) + 1 : length;
+        stream->time = time;
+        text_append(&stream->line, bytes, part);
+        if (end || merge->options->host_count == 1 || stream->line.length >= LINE_BYTES_MAX ||
+            stream->line.failed)
+            error = end_line(merge, host);
+        bytes += part;
+        length -= part;
+    }
+    return error;
+}
+
+/* ---- maps ---- */
+
+/* The oldest round of such maps in which the host is not. */
+static struct item *find_round(const struct list *list, size_t host, const struct portable_map *map)
+{
+    struct item *item = list->first;
+    while (item && (!item->round || item->has[host] || !round_fits(item->round, map)))
+        item = item->next;
+    return item;
+}
+
+/* One map may have other types on hosts with other kernels. */
+static void warn_of_types(struct merge *merge, const struct list *list, const struct portable_map *map)
+{
+    bool differs = false;
+    for (const struct item *item = list->first; item; item = item->next)
+        differs |= item->round && round_is_called(item->round, map->name);
+    if (!differs || merge->warned_of_types)
+        return;
+    struct text text = {0};
+    terminal_print(
+        &text,
+        "WARNING: %s has not the same type on all hosts, so that it is printed for each type by itself\n",
+        map->name);
+    merge->options->warn(merge->options->state, text_string(&text));
+    merge->warned_of_types = true;
+    text_free(&text);
+}
+
+static struct item *begin_round(struct merge *merge, size_t host, uint64_t time,
+                                const struct portable_map *map, struct cursor message)
+{
+    const struct merge_options *options = merge->options;
+    const bool apart = options->per_host || (options->host_count > 1 && !type_is_aggregation(map->value));
+    struct list *list = map->print.is_end ? &merge->at_end : &merge->waiting;
+    struct item *item = item_new(merge, host, time);
+    if (!item)
+        return NULL;
+    item->round = round_new(options->builtins, message, apart ? options->hosts : NULL, options->host_count);
+    if (!item->round) {
+        item_free(item);
+        return NULL;
+    }
+    warn_of_types(merge, list, map);
+    if (!map->print.is_end)
+        insert_by_time(list, item);
+    else /* the order of each host stays */
+        insert_behind(list, merge->streams[host].end ? merge->streams[host].end : list->last, item);
+    return item;
+}
+
+static int add_map(struct merge *merge, size_t host, const struct portable_map *map, struct cursor message,
+                   int64_t behind)
+{
+    struct list *list = map->print.is_end ? &merge->at_end : &merge->waiting;
+    const uint64_t time = map->print.time + (uint64_t)behind;
+    const size_t bytes = cursor_left(&message);
+    struct stream *stream = &merge->streams[host];
+    if (map->print.is_end && (stream->end_bytes += bytes) > END_BYTES_MAX)
+        return -EBADMSG;
+    struct item *item = find_round(list, host, map);
+    if (!item)
+        item = begin_round(merge, host, time, map, message);
+    if (!item)
+        return -ENOMEM;
+    item->has[host] = true;
+    item->answers++;
+    if (map->print.is_end) {
+        stream->end = item;
+    } else {
+        item->bytes += bytes;
+        merge->bytes += bytes;
+        if (time > item->time) {
+            take_out(list, item);
+            item->time = time;
+            insert_by_time(list, item);
+        }
+    }
+    return round_add(item->round, host, map);
+}
+
+static int take_map(struct merge *merge, size_t host, struct cursor message, int64_t behind,
+                    struct arena *arena)
+{
+    struct portable_map map;
+    struct cursor reading = message;
+    if (!portable_take(arena, merge->options->builtins, &reading, &map))
+        return -EBADMSG;
+    if (merge->streams[host].line.length) /* what was printed before stands before it */
+        end_line(merge, host);
+    return add_map(merge, host, &map, message, behind);
+}
+
+int merge_map(struct merge *merge, size_t host, struct cursor message, int64_t behind)
+{
+    struct arena arena = {0};
+    jmp_buf out_of_memory;
+    if (arena_guard(&arena, out_of_memory)) {
+        arena_free(&arena);
+        return -ENOMEM;
+    }
+    const int error = take_map(merge, host, message, behind, &arena);
+    arena_free(&arena);
+    return error;
+}
+
+/* ---- what goes out ---- */
+
+static void flush(struct merge *merge)
+{
+    if (merge->out.failed)
+        merge->options->warn(merge->options->state,
+                             "WARNING: there is not enough memory: output is missing\n");
+    if (merge->out.length)
+        merge->options->print(merge->options->state, merge->out.bytes, merge->out.length);
+    text_free(&merge->out);
+}
+
+static void write_item(struct merge *merge, struct list *list, struct item *item)
+{
+    enum { FLUSH_BYTES = 64 << 10 };
+    if (!item->round)
+        write_line(merge, item);
+    else if (round_print(item->round, &merge->printer))
+        merge->out.failed = true;
+    take_out(list, item);
+    merge->bytes -= item->bytes;
+    item_free(item);
+    if (merge->out.length >= FLUSH_BYTES || merge->out.failed)
+        flush(merge);
+}
+
+static size_t running(const struct merge *merge)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < merge->options->host_count; i++)
+        count += !merge->streams[i].is_over;
+    return count;
+}
+
+static bool is_due(const struct merge *merge, const struct item *item, uint64_t now)
+{
+    if (now - item->arrived >= MERGE_HOLD_MS)
+        return true;
+    for (size_t i = 0; i < merge->options->host_count; i++) {
+        const struct stream *stream = &merge->streams[i];
+        if (!stream->is_over && (item->round ? !item->has[i] : stream->mark < item->time))
+            return false;
+    }
+    return true;
+}
+
+void merge_mark(struct merge *merge, size_t host, uint64_t time)
+{
+    if (time > merge->streams[host].mark)
+        merge->streams[host].mark = time;
+}
+
+void merge_over(struct merge *merge, size_t host)
+{
+    if (merge->streams[host].line.length)
+        end_line(merge, host);
+    merge->streams[host].is_over = true;
+}
+
+void merge_go_on(struct merge *merge)
+{
+    const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+    const bool is_alone = running(merge) == 0;
+    while (merge->waiting.first && (is_alone || is_due(merge, merge->waiting.first, now)))
+        write_item(merge, &merge->waiting, merge->waiting.first);
+    flush(merge);
+}
+
+bool merge_is_full(const struct merge *merge)
+{
+    return merge->bytes > MERGE_BYTES_MAX;
+}
+
+void merge_finish(struct merge *merge)
+{
+    while (merge->waiting.first)
+        write_item(merge, &merge->waiting, merge->waiting.first);
+    if (merge->at_end.first && !merge->options->json)
+        text_add(&merge->out, "\n\n");
+    while (merge->at_end.first)
+        write_item(merge, &merge->at_end, merge->at_end.first);
+    flush(merge);
+}
+
+void merge_free(struct merge *merge)
+{
+    struct list *lists[] = {&merge->waiting, &merge->at_end};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (struct item *item = lists[i]->first, *next; item; item = next) {
+            next = item->next;
+            item_free(item);
+        }
+    for (size_t i = 0; i < merge->options->host_count; i++)
+        text_free(&merge->streams[i].line);
+    text_free(&merge->out);
+    printer_free(&merge->printer);
+    free(merge);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See remote.h. */
+#include "remote/remote.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/privilege.h"
+#include "base/terminal.h"
+#include "remote/host.h"
+
+enum {
+    LOOK_MS = 50,
+    LEAVE_MS = 10000, /* how long hosts may take to end, once that is asked for */
+};
+
+struct remote {
+    const struct remote_options *options;
+    struct host_common common;
+    struct merge_options merge_options;
+    struct remote_host *hosts;
+    struct pollfd *streams; /* HOST_STREAMS of each host */
+    bool is_stopping;
+    uint64_t stopped;
+};
+
+static void say(const struct remote *remote, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct remote *remote, const char *format, ...)
+{
+    struct text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    terminal_vprint(&text, format, arguments);
+    va_end(arguments);
+    remote->options->say(remote->options->state, text_string(&text));
+    text_free(&text);
+}
+
+static size_t count_in(const struct remote *remote, enum host_state least, enum host_state most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < remote->options->host_count; i++)
+        count += remote->hosts[i].state >= least && remote->hosts[i].state <= most;
+    return count;
+}
+
+/* ---- the beginning ---- */
+
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int prepare(struct remote *remote)
+{
+    const struct remote_options *options = remote->options;
+    struct host_common *common = &remote->common;
+    remote->merge_options = (struct merge_options){.hosts = options->hosts,
+                                                   .host_count = options->host_count,
+                                                   .builtins = options->builtins,
+                                                   .per_host = options->per_host,
+                                                   .json = options->json,
+                                                   .is_terminal = options->is_terminal,
+                                                   .bcc_histograms = options->bcc_histograms,
+                                                   .print = options->print,
+                                                   .warn = options->say,
+                                                   .state = options->state};
+    common->options = options;
+    common->merge = merge_new(&remote->merge_options);
+    common->command = ssh_command(options->ssh ? options->ssh : "ssh");
+    remote->hosts = calloc(options->host_count, sizeof *remote->hosts);
+    remote->streams = calloc(options->host_count * HOST_STREAMS, sizeof *remote->streams);
+    if (!common->merge || !common->command || !remote->hosts || !remote->streams) {
+        say(remote, "ERROR: there is not enough memory\n");
+        return -ENOMEM;
+    }
+    const int error = remote_binary_open(options->binary, &common->binary, &common->no_binary);
+    if (error && options->binary) {
+        say(remote, "ERROR: '%s' cannot be copied to hosts: %s\n", options->binary,
+            text_string(&common->no_binary));
+        return error;
+    }
+    ssh_script(&common->script, &common->binary, options->sudo);
+    remote_put_request(&common->request, &options->request);
+    if (common->request.failed)
+        say(remote, "ERROR: the script is too long to be sent\n");
+    return common->script.failed || common->request.failed ? -ENOMEM : 0;
+}
+
+/* Says by how much clocks differ: "0.51 ms ahead". */
+static void tell_clock(const struct remote *remote, const struct remote_host *host)
+{
+    const int64_t ahead = host->wall_ahead;
+    const double ms = (double)(ahead < 0 ? -ahead : ahead) / NSEC_PER_MSEC;
+    say(remote, "%s: its clock is %.3f ms %s, give or take %.3f ms\n", host->name, ms,
+        ahead < 0 ? "behind" : "ahead", (double)host->round_trip / 2 / NSEC_PER_MSEC);
+}
+
+/* All begin together, so that intervals of different hosts come at the same time. */
+static void start_together(struct remote *remote)
+{
+    if (!count_in(remote, HOST_READY, HOST_READY) || count_in(remote, HOST_LOGGING_IN, HOST_COMPILING))
+        return;
+    for (size_t i = 0; i < remote->options->host_count; i++) {
+        struct remote_host *host = &remote->hosts[i];
+        if (host->state != HOST_READY)
+            continue;
+        if (!remote->options->is_quiet)
+            tell_clock(remote, host);
+        host_tell(host, REMOTE_START);
+        host->state = HOST_RUNNING;
+    }
+}
+
+/* ---- the end ---- */
+
+static void stop(struct remote *remote)
+{
+    remote->is_stopping = true;
+    remote->stopped = clock_ms(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < remote->options->host_count; i++) {
+        struct remote_host *host = &remote->hosts[i];
+        if (host->state == HOST_RUNNING)
+            host_tell(host, REMOTE_STOP);
+        else if (host->state < HOST_RUNNING)
+            host_leave(host);
+    }
+}
+
+/* Hosts that are late are left, or, if the user does not want to wait, all that have not ended. */
+static void give_up(struct remote *remote, bool is_late)
+{
+    for (size_t i = 0; i < remote->options->host_count; i++)
+        if (remote->hosts[i].state == HOST_RUNNING)
+            host_fail(&remote->hosts[i], is_late ? "it has not ended within %d s" : "it had not ended yet",
+                      LEAVE_MS / 1000);
+}
+
+static int result(const struct remote *remote)
+{
+    struct text failed = {0};
+    size_t count = 0;
+    int status = 0;
+    for (size_t i = 0; i < remote->options->host_count; i++) {
+        const struct remote_host *host = &remote->hosts[i];
+        if (host->has_failed)
+            text_printf(&failed, "%s%s", count++ ? ", " : "", host->name);
+        status = host->status > status ? host->status : status;
+    }
+    if (count && remote->options->host_count > 1)
+        say(remote, "ERROR: %zu of %zu hosts failed: %s\n", count, remote->options->host_count,
+            text_string(&failed));
+    text_free(&failed);
+    return count ? 1 : status;
+}
+
+/* ---- the loop ---- */
+
+static void go_round(struct remote *remote)
+{
+    const size_t count = remote->options->host_count;
+    for (size_t i = 0; i < count; i++)
+        host_wait(&remote->hosts[i], &remote->streams[i * HOST_STREAMS]);
+    if (poll(remote->streams, count * HOST_STREAMS, LOOK_MS) > 0)
+        for (size_t i = 0; i < count; i++)
+            host_act(&remote->hosts[i], &remote->streams[i * HOST_STREAMS]);
+    const uint64_t now = clock_ms(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < count; i++)
+        host_look(&remote->hosts[i], now);
+    start_together(remote);
+    merge_go_on(remote->common.merge);
+    const bool is_asked = *remote->options->is_asked || remote->options->is_broken(remote->options->state);
+    if (is_asked && !remote->is_stopping)
+        stop(remote);
+    const bool is_late = remote->is_stopping && now - remote->stopped > LEAVE_MS;
+    if (is_late || *remote->options->is_asked > 1)
+        give_up(remote, is_late);
+}
+
+static void free_all(struct remote *remote)
+{
+    struct host_common *common = &remote->common;
+    for (size_t i = 0; remote->hosts && i < remote->options->host_count; i++)
+        host_leave(&remote->hosts[i]);
+    if (common->merge)
+        merge_free(common->merge);
+    remote_binary_close(&common->binary);
+    text_free(&common->no_binary);
+    text_free(&common->script);
+    text_free(&common->request);
+    ssh_command_free(common->command);
+    free(remote->hosts);
+    free(remote->streams);
+}
+
+int remote_run(const struct remote_options *options)
+{
+    struct remote remote = {.options = options};
+    int status = 1;
+    allow_descriptors();
+    if (!prepare(&remote)) {
+        for (size_t i = 0; i < options->host_count; i++) {
+            struct remote_host *host = &remote.hosts[i];
+            host->common = &remote.common;
+            host->name = options->hosts[i];
+            host->index = i;
+            host_begin(host);
+        }
+        privilege_keep(0); /* what hosts send is read with as few rights as can be */
+        while (count_in(&remote, HOST_LOGGING_IN, HOST_LEAVING))
+            go_round(&remote);
+        merge_finish(remote.common.merge);
+        status = result(&remote);
+    } else {
+        for (size_t i = 0; remote.hosts && i < options->host_count; i++)
+            remote.hosts[i].state = HOST_OVER;
+    }
+    free_all(&remote);
+    return status;
+}

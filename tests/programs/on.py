@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The parts of on.sh, in namespaces of its own: on.py BUILD [PART].
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+build = sys.argv[1]
+here = os.getcwd()
+static = os.path.join(build, "spoor-static")
+COUNT = 10
+hosts = [f"h{i}" for i in range(COUNT)]
+servers = {}
+
+
+def run(*words):
+    subprocess.run(words, check=True)
+
+
+def write(name, text):
+    with open(name, "w") as file:
+        file.write(text)
+
+
+def until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def check(name, is_right, detail=""):
+    print(("ok " if is_right else "not ok ") + name, flush=True)
+    if not is_right:
+        print("    " + str(detail)[-3000:].replace("\n", "\n    "), flush=True)
+
+
+# ---- ten machines ----
+
+def set_up():
+    """A bridge, and for each host a namespace with a home directory of its own, in which sshd runs."""
+    run("mount", "--make-rprivate", "/")
+    run("mount", "-t", "proc", "proc", "/proc")
+    run("mount", "-t", "tmpfs", "run", "/run")
+    os.mkdir("/run/sshd")
+    for key in ("host", "user", "other"):
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+    write("sshd", f"HostKey {here}/host\nAuthorizedKeysFile {here}/user.pub\nStrictModes no\nUsePAM no\nPidFile none\n"
+          "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPrintMotd no\n"
+          "PrintLastLog no\nMaxStartups 100\n")
+    names = "".join(f"Host {host}\n  HostName 10.77.0.{10 + i}\n" for i, host in enumerate(hosts + ["nowhere"]))
+    write("config", names + f"Host *\n  User root\n  IdentityFile {here}/user\n  IdentitiesOnly yes\n  IdentityAgent none\n"
+          "  UserKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n")
+    write("stranger", names + f"Host *\n  User root\n  IdentityFile {here}/other\n  IdentitiesOnly yes\n  IdentityAgent none\n"
+          "  UserKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n")
+    run("ip", "link", "set", "lo", "up")
+    run("ip", "link", "add", "bridge", "type", "bridge")
+    run("ip", "address", "add", "10.77.0.1/24", "dev", "bridge")
+    run("ip", "link", "set", "bridge", "up")
+    for i, host in enumerate(hosts):
+        os.mkdir("home-" + host)
+        run("ip", "netns", "add", host)
+        run("ip", "link", "add", "to-" + host, "master", "bridge", "type", "veth", "peer", "name", "eth0", "netns", host)
+        run("ip", "link", "set", "to-" + host, "up")
+        run("ip", "-n", host, "address", "add", f"10.77.0.{10 + i}/24", "dev", "eth0")
+        run("ip", "-n", host, "link", "set", "eth0", "up")
+        run("ip", "-n", host, "link", "set", "lo", "up")
+        serve(host)
+    for host in hosts:
+        assert until(lambda: answers(host)), "no sshd on " + host
+
+
+def serve(host):
+    servers[host] = subprocess.Popen(
+        ["ip", "netns", "exec", host, "sh", "-c",
+         f"mount --bind {here}/home-{host} /root && exec /usr/sbin/sshd -f {here}/sshd -D -e"],
+        stderr=open("sshd-" + host, "a"), stdin=subprocess.DEVNULL)
+
+
+def answers(host):
+    return subprocess.run(["ssh", "-F", "config", "-o", "BatchMode=yes", host, "true"], stdin=subprocess.DEVNULL,
+                          capture_output=True).returncode == 0
+
+
+def processes_of(host, name):
+    """Processes in the namespace of a host, of that name."""
+    found = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True).stdout.split()
+    result = []
+    for pid in found:
+        try:
+            with open(f"/proc/{pid}/comm") as file:
+                if file.read().strip() == name:
+                    result.append(int(pid))
+        except OSError:
+            pass
+    return result
+
+
+def tracers(host):
+    with_path = []
+    for pid in subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True).stdout.split():
+        try:
+            with open(f"/proc/{pid}/cmdline") as file:
+                if "--remote-end" in file.read().split("\0"):
+                    with_path.append(int(pid))
+        except OSError:
+            pass
+    return with_path
+
+
+# ---- running ----
+
+def words_for(on, *words, binary=static, config="config"):
+    return [binary, "--on", ",".join(on), "--ssh", f"ssh -F {here}/{config}", *words]
+
+
+def spoor(on, *words, seconds=60, **others):
+    return subprocess.run(words_for(on, *words, **others), capture_output=True, text=True, timeout=seconds,
+                          stdin=subprocess.DEVNULL)
+
+
+class Running:
+    def __init__(self, on, *words, **others):
+        self.out, self.err = open("out", "w+"), open("err", "w+")
+        self.process = subprocess.Popen(words_for(on, *words, **others), stdout=self.out, stderr=self.err,
+                                        stdin=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.out.close()
+        self.err.close()
+
+    def printed(self):
+        with open("out") as file:
+            return file.read()
+
+    def said(self):
+        with open("err") as file:
+            return file.read()
+
+    def end(self, number=None, seconds=40):
+        if number:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def all_gone():
+    return until(lambda: not any(tracers(host) for host in hosts), 15)
+
+
+parts = {}
+
+
+def part(function):
+    parts[function.__name__.replace("_", " ")] = function
+    return function
+
+
+TICKS = """
+interval:ms:50 { @ticks = count(); @sum = sum(2); @[1, "x"] = count(); @h = hist(4); @l[2] = lhist(3, 0, 10, 1);
+    @max = max(7); @min = min(7); @stats = stats(6); @n++;
+    if (@n == 4) { exit(); } }
+"""
+
+
+@part
+def copies():
+    missing = [host for host in hosts if os.listdir("home-" + host)]
+    check("homes are empty at first", not missing, missing)
+    done = spoor(hosts, "-q", "-e", 'begin { printf("here\\n"); exit(); }')
+    lines = sorted(done.stdout.split("\n"))
+    check("a line of each host", lines == [""] + [f"{host}: here" for host in hosts] and done.returncode == 0, done)
+    for host in hosts[:1]:
+        directory = f"home-{host}/.cache/spoor"
+        files = os.listdir(directory)
+        status = os.stat(directory + "/" + files[0])
+        check("the copy is one file, for its owner alone",
+              len(files) == 1 and status.st_mode & 0o777 == 0o700 and os.stat(directory).st_mode & 0o777 == 0o700, files)
+        with open(directory + "/" + files[0], "rb") as copy, open(static, "rb") as original:
+            check("it is the program", copy.read() == original.read())
+        before = status.st_ino
+        write(directory + "/spoor-0.0.1-0", "old")
+        done = spoor([host], "-q", "-e", "begin { exit(); }")
+        check("it is not copied again", done.returncode == 0 and os.stat(directory + "/" + files[0]).st_ino == before, done)
+        os.unlink(directory + "/" + files[0])
+        done = spoor([host], "-q", "-e", "begin { exit(); }")
+        check("another version goes when this one comes", os.listdir(directory) == files and done.returncode == 0, done)
+    check("nothing goes on", all_gone())
+
+
+@part
+def sums():
+    done = spoor(hosts, "-q", "-e", TICKS)
+    out = done.stdout
+    check("ends well", done.returncode == 0, done)
+    for text in ("@ticks: 40\n", "@sum: 80\n", "@[1, x]: 40\n", "@max: 7\n", "@min: 7\n",
+                 "@stats: { .count = 40, .average = 6, .total = 240 }\n"):
+        check("added up: " + text.split(":")[0], "\n" + text in out, done)
+    check("histograms by rows", re.search(r"@h:\n\[4, 8\) +40 \|@+\|\n", out) and
+          re.search(r"@l\[2\]:\n\[3\] +40 \|@+\|\n", out), done)
+    check("a number is of each host", all(f"@n[{host}]: 4\n" in out for host in hosts), done)
+    done = spoor(hosts, "-q", "--per-host", "-e", TICKS)
+    out = done.stdout
+    check("--per-host", all(f"@ticks[{host}]: 4\n" in out and f"@[{host}, 1, x]: 4\n" in out and f"@stats[{host}]: {{ .count = 4," in out
+                            and re.search(rf"@h\[{host}\]:\n\[4, 8\) +4 \|", out) for host in hosts), done)
+    check("in the order of --on", re.findall(r"@ticks\[(\w+)\]", out) == hosts, out)
+    done = spoor(hosts[:3], "-q", "-f", "json", "-e", 'begin { printf("a\\n"); @ = count(); @q = topk(5, 3); exit(); }')
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    check("JSON says from which host a line is",
+          sorted(line["host"] for line in lines if line["type"] == "printf") == hosts[:3], done)
+    check("and maps are one", [line["data"] for line in lines if line["type"] == "map"] == [{"@": 3}], done)
+    check("topk adds up", '"keys": [{"key": 5, "count": 3, "error": 0}]' in done.stdout, done)
+
+
+@part
+def rounds():
+    done = spoor(hosts, "-q", "-e", 'interval:s:1 { @c = count(); @i++; print(@c); clear(@c); if (@i == 3) { exit(); } }', seconds=90)
+    counts = re.findall(r"^@c: (\d+)$", done.stdout, re.M)
+    check("what all print at a time is one, and was cleared on each", counts == ["10", "10", "10"], done)
+
+
+@part
+def names():
+    done = spoor(hosts[:2], "-q", "-e", 'begin { @[probe, ksym(kaddr("_text"))] = count(); @u[username] = count(); exit(); }')
+    check("names travel as texts", re.search(r"@\[begin, [A-Za-z_]\w*\]: 2\n", done.stdout) and "@u[root]: 2\n" in done.stdout, done)
+    done = spoor(hosts[:2], "-q", "-e", "profile:hz:50 { @[kstack(3)] = count(); @n = count(); } interval:s:1 { exit(); }")
+    total = sum(int(number) for number in re.findall(r"^\]: (\d+)$", done.stdout, re.M))
+    counted = re.search(r"^@n: (\d+)$", done.stdout, re.M)
+    check("stacks are added up by their text", counted and total == int(counted.group(1)), done)
+
+
+@part
+def parameters_and_statuses():
+    odd = "a'b \"c\" $(touch broken) `touch broken` ; touch broken"
+    done = spoor(hosts[:2], "-q", "-e", 'begin { printf("%s|%s\\n", str($1), str($2)); exit(); }', "--", odd, "-x")
+    check("no shell reads a parameter", all(f"{host}: {odd}|-x\n" in done.stdout for host in hosts[:2]), done)
+    check("nor runs it", not os.path.exists("broken") and not os.path.exists("home-h0/broken"))
+    done = spoor(hosts[:2], "-q", "-e", "begin { exit(3); }")
+    check("the status of exit()", done.returncode == 3, done)
+    done = spoor(hosts[:2], "-q", "-e", "begin { nonsense(); }")
+    check("a script that is wrong", done.returncode == 1 and all(f"{host}: stdin:1:9-19: ERROR: Unknown function" in done.stderr and f"ERROR: {host}: the script cannot be started there" in done.stderr for host in hosts[:2]), done)
+    write("script.bt", 'begin { printf("from a file\\n"); exit(); }')
+    done = spoor(hosts[:1], "-q", "script.bt")
+    check("a file; of one host lines have no name", done.stdout.startswith("from a file\n"), done)
+    done = spoor(hosts[:1], "-q", "-o", "written", "script.bt")
+    check("-o is here", open("written").read().startswith("from a file\n"), done)
+    done = spoor(hosts[:2], "-q", "-c", "/bin/echo told", "-e", "begin { @ = count(); } interval:s:60 { }")
+    check("-c runs on each, and what it prints is told", "h0: told" in done.stderr and "h1: told" in done.stderr and "@: 2\n" in done.stdout, done)
+    done = spoor(hosts[:1], "-e", "begin { exit(); }")
+    check("the clock is told", re.search(r"h0: its clock is [0-9.]+ ms (ahead|behind), give or take [0-9.]+ ms\n", done.stderr), done)
+
+
+@part
+def hosts_that_fail():
+    done = spoor(hosts[:2] + ["nowhere"], "-q", "-e", "begin { @ = count(); exit(); }")
+    check("one that is not there", done.returncode == 1 and "@: 2\n" in done.stdout and
+          "ERROR: nowhere: it cannot be logged in to: " in done.stderr and "1 of 3 hosts failed: nowhere\n" in done.stderr, done)
+    done = spoor(hosts[:1], "-q", "-e", "begin { exit(); }", config="stranger")
+    check("one that refuses", done.returncode == 1 and "Permission denied" in done.stderr, done)
+    done = spoor(hosts[:1], "-q", "--sudo", "-e", "begin { exit(); }") # where there is no sudo, that is the reason
+    check("--sudo", done.returncode == 0 or "sudo" in done.stderr, done)
+    with Running(hosts[:3], "-q", "-e", "interval:ms:50 { @ = count(); printf(\"t\\n\"); }") as running:
+        check("all run", until(lambda: all(f"{host}: t\n" in running.printed() for host in hosts[:3])), running.said())
+        for pid in processes_of("h1", "sshd"):
+            os.kill(pid, signal.SIGKILL)
+        check("one that dies is named", until(lambda: "ERROR: h1: the connection was lost" in running.said()), running.said())
+        length = len(running.printed())
+        check("the others go on", until(lambda: "h0: t\n" in running.printed()[length:] and "h2: t\n" in running.printed()[length:]))
+        status = running.end(signal.SIGINT)
+        check("and end", status == 1 and "@: " in running.printed() and "1 of 3 hosts failed: h1" in running.said(), running.said())
+    check("its trace has ended, too", all_gone())
+    servers["h1"].wait()
+    serve("h1")
+    check("it is back", until(lambda: answers("h1")))
+
+
+@part
+def hosts_that_hang():
+    with Running(hosts[:3], "-q", "-e", "interval:ms:50 { @ = count(); printf(\"t\\n\"); }") as running:
+        check("all run", until(lambda: all(f"{host}: t\n" in running.printed() for host in hosts[:3])), running.said())
+        stopped = tracers("h1")
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        began = time.monotonic()
+        length = len(running.printed())
+        check("the others are printed meanwhile", until(lambda: "h0: t\n" in running.printed()[length + 200:], 8))
+        check("one that hangs is given up", until(lambda: "ERROR: h1: it has not answered for 10 s" in running.said()), running.said())
+        check("after its bound", 5 < time.monotonic() - began < 20, time.monotonic() - began)
+        status = running.end(signal.SIGINT)
+        check("what the others have is printed", status == 1 and "@: " in running.printed(), running.said())
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    check("it ends when it goes on", all_gone())
+
+
+@part
+def interrupts():
+    with Running(hosts, "-q", "-e", 'interval:ms:50 { @ = count(); printf("t\\n"); } end { printf("bye\\n"); @e = count(); }') as running:
+        check("all run", until(lambda: all(f"{host}: t\n" in running.printed() for host in hosts)), running.said())
+        status = running.end(signal.SIGINT)
+        out = running.printed()
+        check("Ctrl-C ends all", status == 0 and all(f"{host}: bye\n" in out for host in hosts), running.said())
+        check("what was gathered is printed", "@e: 10\n" in out and re.search(r"^@: \d+$", out, re.M), out[-300:])
+    check("nothing goes on", all_gone())
+    with Running(hosts[:2], "-q", "-e", 'interval:ms:50 { printf("t\\n"); }') as running:
+        check("two run", until(lambda: "h1: t\n" in running.printed()), running.said())
+        running.process.kill()
+        running.process.wait()
+    check("killed, nothing goes on", all_gone())
+
+
+set_up()
+for name in parts:
+    if len(sys.argv) < 3 or sys.argv[2] in name:
+        print("== " + name, flush=True)
+        parts[name]()
+for host in hosts:
+    for pid in processes_of(host, "sshd"):
+        os.kill(pid, signal.SIGKILL)
