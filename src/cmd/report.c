@@ -38,7 +38,7 @@ void report_flush(struct report *report, bool all)
     text_clear(&report->out);
 }
 
-static void show_progress(struct report *report)
+static __attribute__((noinline)) void show_progress(struct report *report)
 {
     enum { STEP = 16 << 20 };
     const struct recording_counts counts = recording_counts(report->recording);
@@ -47,6 +47,12 @@ static void show_progress(struct report *report)
     report->progressed = counts.done;
     const uint64_t percent = counts.done >= counts.total ? 100 : counts.done * 100 / counts.total;
     command_print(stderr, "\rreading %" PRIu64 "%% of %" PRIu64 " MB ", percent, counts.total >> 20);
+}
+
+void report_progress(struct report *report)
+{
+    if (report->shows_progress)
+        show_progress(report);
 }
 
 void report_progress_end(struct report *report)
@@ -63,8 +69,7 @@ int report_next(struct report *report, struct recording_event *event, struct obj
         got = recording_next(report->recording, event);
         if (got != 1)
             return got;
-        if (report->shows_progress)
-            show_progress(report);
+        report_progress(report);
         if ((got = objects_follow(report->objects, event, step)))
             return got;
     } while (event->is_outside && !report_stop);

@@ -51,6 +51,7 @@ int report_next(struct report *report, struct recording_event *event, struct obj
 /* With --follow, waits for more when there was no next event. Returns 1: try again; 0: no more will come; or
  * -errno. */
 int report_wait(struct report *report);
+void report_progress(struct report *report); /* report_next() does this itself */
 void report_progress_end(struct report *report);
 /* --names: gives values of arguments their names in the program, which is that of the process if none was given.
  * Returns 0, or -errno with the reason. */

@@ -179,21 +179,35 @@ static int show_now(struct report *report, const struct latency_table *table, ti
     return put_tables(report, table);
 }
 
-static int gather(struct report *report, struct filter *filter, struct latency_table *table)
+static int add_events(struct report *report, struct filter *filter, struct latency_table *table,
+                      const struct recording_event *events, int count)
 {
-    struct recording_event event;
     struct object_step step;
-    time_t shown = 0;
-    int got = 0;
+    int error = 0;
     bool filters = filter->from || filter->to;
     for (int i = 0; i < FILTER_KINDS; i++)
         filters |= filter->kinds[i].count > 0;
+    for (int i = 0; i < count && !error; i++) {
+        error = objects_follow(report->objects, &events[i], &step);
+        if (error || events[i].is_outside ||
+            (filters && !filter_passes(filter, report->recording, &events[i], &step)))
+            continue;
+        report->shown++;
+        error = latency_table_add(table, &events[i], &step);
+    }
+    return error;
+}
+
+static int gather(struct report *report, struct filter *filter, struct latency_table *table)
+{
+    enum { FEW = 64 };
+    struct recording_event events[FEW];
+    time_t shown = 0;
+    int got = 0;
     while (got >= 0 && !report_stop) {
-        if ((got = report_next(report, &event, &step)) == 1) {
-            if (!filters || filter_passes(filter, report->recording, &event, &step)) {
-                report->shown++;
-                got = latency_table_add(table, &event, &step);
-            }
+        if ((got = recording_next_few(report->recording, events, FEW)) > 0) {
+            report_progress(report);
+            got = add_events(report, filter, table, events, got);
             continue;
         }
         if (got == 0)

@@ -117,8 +117,8 @@ static void put_context(const struct export *export, struct text *out, const str
     export_owner_label(label, export->recording, at->event);
     put_text(out, label);
     text_clear(label);
-    if (step->own.type >= 0)
-        event_print_object(label, model, step->own.type, step->own.number, step->own.id);
+    if (step->own->type >= 0)
+        event_print_object(label, model, step->own->type, step->own->number, step->own->id);
     put_text(out, label);
     put(out, &at->event->object, sizeof at->event->object);
     text_clear(label);

@@ -155,7 +155,7 @@ static struct life *begin_life(struct folded *folded, const struct export_event 
     struct life *life = calloc(1, sizeof *life);
     if (surplus)
         living_remove(&folded->living, (struct living *)(uintptr_t)surplus);
-    if (!life || living_add(&folded->living, &life->living, at->step->own.type, at->step->own.id)) {
+    if (!life || living_add(&folded->living, &life->living, at->step->own->type, at->step->own->id)) {
         free(life);
         return NULL;
     }
@@ -192,7 +192,7 @@ static int begin(struct export *export)
 static int event(struct export *export, const struct export_event *at)
 {
     struct folded *folded = export->state;
-    const struct object *own = &at->step->own;
+    const struct object *own = at->step->own;
     if (own->type < 0)
         return 0;
     struct life *life = (struct life *)living_find(&folded->living, own->type, own->id);

@@ -390,7 +390,7 @@ static void end_life(struct perfetto *perfetto, struct text *out, struct life *l
 
 static struct life *begin_life(struct perfetto *perfetto, struct text *out, const struct export_event *at)
 {
-    const struct object *own = &at->step->own;
+    const struct object *own = at->step->own;
     struct place *owner = owner_place(perfetto, out, at->event);
     struct life *life = calloc(1, sizeof *life), *surplus = (struct life *)living_surplus(&perfetto->living);
     if (surplus)
@@ -415,8 +415,8 @@ static void put_related(struct perfetto *perfetto, struct text *out, const struc
 {
     const struct packet packet = open_event(out, at->time, related->lane->uuid, INSTANT);
     text_clear(&perfetto->label);
-    event_print_object(&perfetto->label, perfetto->model, at->step->own.type, at->step->own.number,
-                       at->step->own.id);
+    event_print_object(&perfetto->label, perfetto->model, at->step->own->type, at->step->own->number,
+                       at->step->own->id);
     text_printf(&perfetto->label, " %s", at->event->tracepoint->name);
     put_text(out, EVENT_NAME, &perfetto->label);
     proto_fixed(out, field, flow);
@@ -426,7 +426,7 @@ static void put_related(struct perfetto *perfetto, struct text *out, const struc
 static int put_object_event(struct perfetto *perfetto, struct text *out, const struct export_event *at)
 {
     const struct object_step *step = at->step;
-    struct life *life = (struct life *)living_find(&perfetto->living, step->own.type, step->own.id);
+    struct life *life = (struct life *)living_find(&perfetto->living, step->own->type, step->own->id);
     const struct life *related[RECORDING_RELATIONS_MAX];
     unsigned related_count = 0;
     if (life && step->is_first) { /* the end of the one before is not in the export */
@@ -524,7 +524,7 @@ static int event(struct export *export, const struct export_event *at)
     struct perfetto *perfetto = export->state;
     struct text *out = &export->out;
     struct place *thread = NULL;
-    if ((at->event->lost || at->step->own.type < 0) && !(thread = thread_place(perfetto, out, at->event)))
+    if ((at->event->lost || at->step->own->type < 0) && !(thread = thread_place(perfetto, out, at->event)))
         return -ENOMEM;
     if (at->event->lost) {
         const struct packet packet = open_event(out, at->time, thread->uuid, INSTANT);
@@ -534,7 +534,7 @@ static int event(struct export *export, const struct export_event *at)
     }
     intern(perfetto, out, at->event->tracepoint);
     int error = 0;
-    if (at->step->own.type >= 0)
+    if (at->step->own->type >= 0)
         error = put_object_event(perfetto, out, at);
     else {
         const struct packet packet = open_event(out, at->time, thread->uuid, INSTANT);

@@ -62,7 +62,7 @@ static void put_object(struct export_table *table, const struct recording_event 
                        const struct object_step *step)
 {
     const struct recording *recording = table->recording;
-    const struct object *own = &step->own;
+    const struct object *own = step->own;
     row_word(table, OBJECT_TYPE, &table->types[own->type].name);
     if (own->number != OBJECT_UNNUMBERED)
         row_number(table, OBJECT_NUMBER, own->number);
@@ -94,7 +94,7 @@ static int put_event(struct export_table *table, const struct export_event *at, 
     row_owner(table, OWNER_TYPE, event);
     row_word(table, GROUP, &plan->group);
     row_word(table, TRACEPOINT, &plan->name);
-    if (step->own.type >= 0)
+    if (step->own->type >= 0)
         put_object(table, event, step);
     if (step->related_count) {
         row_word(table, RELATED_TYPE, &table->types[step->related[0].type].name);

@@ -188,7 +188,7 @@ static int end_life(struct export_table *table, struct life *life, struct text *
 
 static struct life *begin_life(struct export_table *table, const struct export_event *at, struct text *out)
 {
-    const struct object *own = &at->step->own;
+    const struct object *own = at->step->own;
     const struct type_plan *plan = &table->types[own->type];
     const size_t bytes = life_bytes(plan);
     while (table->living.oldest &&
@@ -242,7 +242,7 @@ static int add_event(struct export_table *table, struct life *life, const struct
         life->steps[life->last_slot].total += at->time - life->last;
     if (!now->count++)
         now->first = at->time;
-    life->own = step->own;
+    life->own = *step->own;
     life->last = at->time;
     life->last_slot = plan->slot;
     life->events++;
@@ -278,7 +278,7 @@ static int replace_life(struct export_table *table, struct life *life, const str
 
 static int put_event(struct export_table *table, const struct export_event *at, struct text *out)
 {
-    const struct object *own = &at->step->own;
+    const struct object *own = at->step->own;
     if (own->type < 0)
         return 0;
     struct life *life = (struct life *)living_find(&table->living, own->type, own->id);

@@ -282,20 +282,20 @@ static int end_life(struct otlp_spans *spans, struct life *life, bool is_over)
 static int begin_life(struct otlp_spans *spans, const struct recording_event *event,
                       const struct object_step *step, struct life **result)
 {
-    struct life *before = (struct life *)living_find(&spans->living, step->own.type, step->own.id);
+    struct life *before = (struct life *)living_find(&spans->living, step->own->type, step->own->id);
     struct life *surplus = before ? NULL : (struct life *)living_surplus(&spans->living);
     int error = 0;
     if (before)
-        error = end_life(spans, before, !spans->has_explicit_ends[step->own.type]);
+        error = end_life(spans, before, !spans->has_explicit_ends[step->own->type]);
     if (surplus)
         error = end_life(spans, surplus, !spans->has_explicit_ends[surplus->living.type]);
     struct life *life = *result = calloc(1, sizeof *life);
-    if (error || !life || living_add(&spans->living, &life->living, step->own.type, step->own.id)) {
+    if (error || !life || living_add(&spans->living, &life->living, step->own->type, step->own->id)) {
         free(life);
         return error ? error : -ENOMEM;
     }
-    find_place(spans, &step->own, &life->place);
-    life->start = life->last = recording_time(spans->recording, step->own.begun) + spans->realtime;
+    find_place(spans, step->own, &life->place);
+    life->start = life->last = recording_time(spans->recording, step->own->begun) + spans->realtime;
     life->first = event->tracepoint;
     life->thread = event->thread;
     life->is_whole = step->begins;
@@ -328,7 +328,7 @@ static void relate(struct otlp_spans *spans, struct life *life, const struct rec
     struct traceparent outer;
     for (unsigned i = 0; i < step->related_count; i++) {
         const bool is_parent = may_have_parent(life);
-        if (step->related[i].type == step->own.type && step->related[i].id == step->own.id)
+        if (step->related[i].type == step->own->type && step->related[i].id == step->own->id)
             continue;
         const struct place *place = find_related(spans, step, i, is_parent);
         if (place && is_parent) {
@@ -377,9 +377,9 @@ int spans_event(struct otlp_spans *spans, const struct recording_event *event, c
                 bool is_shown)
 {
     const uint64_t time = recording_time(spans->recording, event->stamp) + spans->realtime;
-    if (step->own.type < 0)
+    if (step->own->type < 0)
         return is_shown ? put_alone(spans, event, step, time) : 0;
-    struct life *life = (struct life *)living_find(&spans->living, step->own.type, step->own.id);
+    struct life *life = (struct life *)living_find(&spans->living, step->own->type, step->own->id);
     int error = 0;
     if (!life && !step->is_first) { /* its span has ended already */
         spans->counts.dropped += is_shown;

@@ -259,10 +259,10 @@ static void put_piece(const struct event_printer *printer, struct pen *pen, unsi
 
 static void put_ids(struct pen *pen, const struct recording_model *model, const struct object_step *step)
 {
-    if (step->own.type >= 0)
-        put_object(pen, model, step->own.type, step->own.number, step->own.id);
+    if (step->own->type >= 0)
+        put_object(pen, model, step->own->type, step->own->number, step->own->id);
     for (unsigned i = 0; i < step->related_count; i++) {
-        if (step->own.type >= 0 || i)
+        if (step->own->type >= 0 || i)
             put_char(pen, ' ');
         put_char(pen, '(');
         put_object(pen, model, step->related[i].type, step->related[i].number, step->related[i].id);
@@ -273,14 +273,14 @@ static void put_ids(struct pen *pen, const struct recording_model *model, const 
 /* Whether it is known how long ago the object began. */
 static bool has_age(const struct object_step *step)
 {
-    return step->own.type >= 0 && !step->begins && step->own.number != OBJECT_UNNUMBERED;
+    return step->own->type >= 0 && !step->begins && step->own->number != OBJECT_UNNUMBERED;
 }
 
 static void put_age(struct pen *pen, const struct recording *recording, const struct recording_event *event,
                     const struct object_step *step)
 {
     const uint64_t now = recording_time(recording, event->stamp),
-                   born = recording_time(recording, step->own.begun);
+                   born = recording_time(recording, step->own->begun);
     put_time(pen, now > born ? now - born : 0, 0);
 }
 
@@ -296,7 +296,7 @@ static void put_columns(const struct event_printer *printer, struct pen *pen,
         put_char(pen, ' ');
     }
     put_to(pen, size_begin + 13);
-    if (step->own.type >= 0 || step->related_count) {
+    if (step->own->type >= 0 || step->related_count) {
         const unsigned value = begin_cell(pen, "id");
         put_ids(pen, recording_model(printer->recording), step);
         end_cell(pen, value);
@@ -337,7 +337,7 @@ static void put_pieces(const struct event_printer *printer, struct pen *pen,
         if (i == SIZE && event->size) {
             put_name(&piece, "size:");
             put_unsigned(&piece, event->size, 0, ' ');
-        } else if (i == ID && (step->own.type >= 0 || step->related_count)) {
+        } else if (i == ID && (step->own->type >= 0 || step->related_count)) {
             put_name(&piece, "id:");
             put_ids(&piece, recording_model(printer->recording), step);
         } else if (i == AGE && has_age(step)) {

@@ -159,18 +159,18 @@ static void write_object(struct text *out, const struct recording_model *model,
                          const struct recording_event *event, const struct object_step *step)
 {
     text_add(out, ", \"object\": {");
-    if (step->own.number != OBJECT_UNNUMBERED) {
+    if (step->own->number != OBJECT_UNNUMBERED) {
         text_add(out, "\"id\": \"");
-        event_print_object(out, model, step->own.type, step->own.number, step->own.id);
+        event_print_object(out, model, step->own->type, step->own->number, step->own->id);
         text_add(out, "\", ");
     }
-    if (step->own.number != OBJECT_UNNUMBERED && !step->begins) {
+    if (step->own->number != OBJECT_UNNUMBERED && !step->begins) {
         text_add(out, "\"time\": ");
-        json_unsigned(out, event->stamp > step->own.begun ? event->stamp - step->own.begun : 0);
+        json_unsigned(out, event->stamp > step->own->begun ? event->stamp - step->own->begun : 0);
         text_add(out, ", ");
     }
     text_add(out, "\"value\": ");
-    json_unsigned(out, step->own.id);
+    json_unsigned(out, step->own->id);
     text_char(out, '}');
 }
 
@@ -217,7 +217,7 @@ void event_json(struct text *out, const struct recording *recording, const struc
         text_add(out, ", \"lost_before\": ");
         json_unsigned(out, event->lost);
     }
-    if (step->own.type >= 0)
+    if (step->own->type >= 0)
         write_object(out, model, event, step);
     write_related(out, model, step, true);
     write_related(out, model, step, false);

@@ -98,7 +98,7 @@ static bool object_is(const char *value, const struct recording_model *model, in
 static bool object_passes(const char *value, const struct recording_model *model,
                           const struct object_step *step)
 {
-    bool passes = object_is(value, model, step->own.type, step->own.number, step->own.id);
+    bool passes = object_is(value, model, step->own->type, step->own->number, step->own->id);
     for (unsigned i = 0; i < step->related_count && !passes; i++)
         passes = object_is(value, model, step->related[i].type, step->related[i].number, step->related[i].id);
     return passes;

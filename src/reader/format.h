@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between reader.c and the formats: a format fills the model and hands out events ring by ring; reader.c merges
+/* Between reader.c and the formats: a format fills the model and hands out events ring by ring; merge.h merges
  * them. */
 #ifndef SPOOR_READER_FORMAT_H
 #define SPOOR_READER_FORMAT_H
@@ -27,11 +27,9 @@ struct recording_format {
     bool (*recognises)(const uint8_t *head, size_t length, uint64_t file_bytes);
     int (*open)(struct recording *recording, struct text *why); /* reads everything but the events */
     int (*read)(struct recording *recording); /* reads the events of a file that is not written any more */
-    /* Fills `event` with the source's next event, except for what reader.c sets itself. Only called when the source
-     * is ready. */
-    void (*take)(struct recording *recording, struct recording_source *source, struct recording_event *event);
-    /* Moves to the event after it, and sets `ready` and `stamp`. */
-    void (*advance)(struct recording *recording, struct recording_source *source);
+    /* Hands out events of all sources, with merge_events(). */
+    int (*events)(struct recording *recording, struct recording_event *events, int most);
+    void (*leave)(struct recording *recording); /* merge_leave() */
     /* Of a recording that is followed: adds a piece to its source, which may be a new one. The piece belongs to the
      * format from then on. */
     int (*add_piece)(struct recording *recording, struct piece *piece);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "reader/latency.h"
+#include "reader/format.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,7 +110,8 @@ static int add_pair(struct latency_table *table, struct latency_pair **chain, in
  * nanosecond. */
 static uint64_t time_between(const struct latency_table *table, uint64_t from, uint64_t to)
 {
-    return to > from ? recording_time(table->recording, to) - recording_time(table->recording, from) : 0;
+    const struct timeline *timeline = &table->recording->timeline;
+    return to > from ? timeline_time(timeline, to) - timeline_time(timeline, from) : 0;
 }
 
 static int add_life(struct latency_table *table, const struct object *object)
@@ -118,6 +120,16 @@ static int add_life(struct latency_table *table, const struct object *object)
         return 0;
     return add_pair(table, &table->lives[object->type], object->type, NULL, NULL,
                     time_between(table, object->begun, object->last));
+}
+
+/* recording_has_explicit_ends(), which is asked once for each type unless more can be declared. */
+static bool has_explicit_ends(struct latency_table *table, int16_t type)
+{
+    enum { UNKNOWN, NO, YES };
+    uint8_t *known = &table->explicit_ends[type];
+    if (*known == UNKNOWN || recording_is_live(table->recording))
+        *known = recording_has_explicit_ends(table->model, type) ? YES : NO;
+    return *known == YES;
 }
 
 int latency_table_add(struct latency_table *table, const struct recording_event *event,
@@ -131,15 +143,15 @@ int latency_table_add(struct latency_table *table, const struct recording_event 
         table->first = event->stamp;
     if (event->stamp > table->last)
         table->last = event->stamp;
-    if (step->own.type < 0)
+    if (step->own->type < 0)
         return 0;
     if (step->before && step->before_tracepoint < table->model->tracepoint_room)
-        error = add_pair(table, &table->pairs[tracepoint->id & 0xffff], step->own.type,
+        error = add_pair(table, &table->pairs[tracepoint->id & 0xffff], step->own->type,
                          table->model->tracepoints[step->before_tracepoint], tracepoint,
                          time_between(table, step->before, event->stamp));
     if (!error && tracepoint->life == RECORDING_ENDS)
-        error = add_life(table, &step->own);
-    if (!error && step->ended.type >= 0 && !recording_has_explicit_ends(table->model, step->ended.type))
+        error = add_life(table, step->own);
+    if (!error && step->ended.type >= 0 && !has_explicit_ends(table, step->ended.type))
         error = add_life(table, &step->ended);
     return error;
 }
@@ -152,8 +164,7 @@ struct finish {
 static void see_living(void *context, const struct object *object)
 {
     struct finish *finish = context;
-    if (!finish->error && object->last > object->begun &&
-        !recording_has_explicit_ends(finish->table->model, object->type))
+    if (!finish->error && object->last > object->begun && !has_explicit_ends(finish->table, object->type))
         finish->error = add_life(finish->table, object);
 }
 

@@ -35,7 +35,8 @@ struct latency_table {
     struct latency_pair **pairs;  /* by the id of `to`, as lists; 65536 of them */
     struct latency_pair **lives;  /* by the type of the object */
     size_t pair_count;
-    uint64_t left_out; /* events of pairs for which there was no room */
+    uint8_t explicit_ends[256]; /* by type: whether events say that an object ends, as far as it was asked */
+    uint64_t left_out;          /* events of pairs for which there was no room */
 };
 
 int latency_table_make(struct latency_table *table, const struct recording *recording);

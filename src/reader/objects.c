@@ -38,7 +38,7 @@ static int generation_make(struct generation *generation, size_t slot_count)
 }
 
 /* Returns the slot of an instance, or the free one where it would be; NULL: there is no table. */
-static struct object *find(const struct generation *generation, int16_t type, uint64_t id)
+static inline struct object *find(const struct generation *generation, int16_t type, uint64_t id)
 {
     if (!generation->slots)
         return NULL;
@@ -131,11 +131,13 @@ static int make_room(struct objects *objects)
     return 0;
 }
 
-/* Whether a gap has made it unknown what became of an instance, for an event of this ring. */
-static bool is_in_doubt(const struct objects *objects, const struct object *object, uint32_t source)
+/* Whether a gap, of which the newest ends at gap_end, has made it unknown what became of an instance, for an event of
+ * this ring. */
+static inline bool is_in_doubt(const struct objects *objects, const struct object *object, uint32_t source,
+                               uint64_t gap_end)
 {
     const struct recording *recording = objects->recording;
-    return recording_gap_end(recording, RECORDING_ALL_SOURCES) > object->last &&
+    return gap_end > object->last &&
            (objects->travels[object->type] || recording_gap_end(recording, source) > object->last ||
             recording_gap_end(recording, object->source) > object->last);
 }
@@ -146,34 +148,44 @@ static struct object unknown_object(int16_t type, uint64_t id)
         .id = id, .number = OBJECT_UNNUMBERED, .parent = OBJECT_UNNUMBERED, .type = type, .parent_type = -1};
 }
 
-/* Returns the instance that this id means in an event of a ring, which is young from now on; if there is none, a
- * new one with the number OBJECT_UNNUMBERED. */
-static struct object *meet(struct objects *objects, int16_t type, uint64_t id, uint32_t source, bool *is_new)
+/* Makes an instance that is not among the young ones young: one of the old, or a new one with the number
+ * OBJECT_UNNUMBERED. NULL: memory ran out. */
+static struct object *make_young(struct objects *objects, int16_t type, uint64_t id, bool *is_new)
 {
+    if (make_room(objects))
+        return NULL;
     struct object *young = find(&objects->young, type, id);
+    const struct object *old = find(&objects->old, type, id);
+    *is_new = !old || old->type < 0;
+    *young = *is_new ? unknown_object(type, id) : *old;
+    objects->young.count++;
+    return young;
+}
+
+/* Returns the instance that an event is about, which is young from now on; if it is not known, a new one with the number
+ * OBJECT_UNNUMBERED. */
+static inline struct object *meet(struct objects *objects, const struct recording_event *event, bool *is_new)
+{
+    const int16_t type = event->tracepoint->object;
+    struct object *young = find(&objects->young, type, event->object);
     *is_new = false;
-    if (young->type < 0) {
-        if (make_room(objects))
-            return NULL;
-        young = find(&objects->young, type, id);
-        const struct object *old = find(&objects->old, type, id);
-        *is_new = !old || old->type < 0;
-        *young = *is_new ? unknown_object(type, id) : *old;
-        objects->young.count++;
-    }
-    if (!*is_new && is_in_doubt(objects, young, source)) {
-        *young = unknown_object(type, id);
+    if (young->type < 0 && !(young = make_young(objects, type, event->object, is_new)))
+        return NULL;
+    if (!*is_new && is_in_doubt(objects, young, event->source, event->gap_end)) {
+        *young = unknown_object(type, event->object);
         *is_new = true;
     }
     return young;
 }
 
-static const struct object *look(const struct objects *objects, int16_t type, uint64_t id, uint32_t source)
+static const struct object *look(const struct objects *objects, int16_t type, uint64_t id,
+                                 const struct recording_event *event)
 {
     const struct object *found = find(&objects->young, type, id);
     if (found->type < 0)
         found = find(&objects->old, type, id);
-    return found && found->type >= 0 && !is_in_doubt(objects, found, source) ? found : NULL;
+    return found && found->type >= 0 && !is_in_doubt(objects, found, event->source, event->gap_end) ? found
+                                                                                                    : NULL;
 }
 
 struct objects *objects_make(const struct recording *recording)
@@ -204,7 +216,7 @@ static void follow_relations(const struct objects *objects, const struct recordi
     for (unsigned i = 0; i < tracepoint->relation_count; i++) {
         const struct recording_relation *relation = &tracepoint->relations[i];
         const uint64_t id = event->words[relation->argument];
-        const struct object *object = look(objects, relation->object, id, event->source);
+        const struct object *object = look(objects, relation->object, id, event);
         if (!object) /* an argument may be related to several types, of which only one has the object */
             continue;
         step->related[step->related_count].type = relation->object;
@@ -215,8 +227,10 @@ static void follow_relations(const struct objects *objects, const struct recordi
 
 int objects_follow(struct objects *objects, const struct recording_event *event, struct object_step *step)
 {
+    static const struct object none = {.type = -1};
     const struct recording_tracepoint *tracepoint = event->tracepoint;
-    step->own.type = step->ended.type = -1;
+    step->own = &none;
+    step->ended.type = -1;
     step->related_count = 0;
     step->before = 0;
     step->begins = step->is_first = false;
@@ -224,12 +238,11 @@ int objects_follow(struct objects *objects, const struct recording_event *event,
         follow_relations(objects, event, step);
     if (tracepoint->object < 0)
         return 0;
-    bool is_new;
-    struct object *object = meet(objects, tracepoint->object, event->object, event->source, &is_new);
+    struct object *object = meet(objects, event, &step->is_first);
     if (!object)
         return -ENOMEM;
     if (tracepoint->life == RECORDING_BEGINS) {
-        if (!is_new && !object->has_ended)
+        if (!step->is_first && !object->has_ended)
             step->ended = *object;
         *object = (struct object){
             .id = event->object,
@@ -240,9 +253,8 @@ int objects_follow(struct objects *objects, const struct recording_event *event,
             .parent_type = -1,
         };
         step->begins = step->is_first = true;
-    } else if (is_new) {
+    } else if (step->is_first) {
         object->begun = event->stamp;
-        step->is_first = true;
     } else {
         objects->travels[tracepoint->object] |= object->source != event->source;
         step->before = object->last;
@@ -257,18 +269,20 @@ int objects_follow(struct objects *objects, const struct recording_event *event,
         object->parent_type = step->related[i].type;
         object->parent = step->related[i].number;
     }
-    step->own = *object;
+    step->own = object;
     return 0;
 }
 
 void objects_each(const struct objects *objects, void (*see)(void *context, const struct object *object),
                   void *context)
 {
+    const uint64_t gap_end = recording_gap_end(objects->recording, RECORDING_ALL_SOURCES);
     const struct generation *const generations[] = {&objects->young, &objects->old};
     for (int i = 0; i < 2; i++)
         for (size_t j = 0; generations[i]->slots && j < generations[i]->slot_count; j++) {
             const struct object *object = &generations[i]->slots[j];
-            if (object->type >= 0 && !object->has_ended && !is_in_doubt(objects, object, object->source) &&
+            if (object->type >= 0 && !object->has_ended &&
+                !is_in_doubt(objects, object, object->source, gap_end) &&
                 (i == 0 || find(&objects->young, object->type, object->id)->type < 0))
                 see(context, object);
         }

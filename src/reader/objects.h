@@ -32,9 +32,10 @@ struct object {               /* an instance */
     bool has_ended;
 };
 
-struct object_step {   /* what one event means */
-    struct object own; /* the instance after the event; type -1: the event is about none */
-    uint64_t before;   /* stamp of the instance's previous event; 0: this is its first */
+struct object_step { /* what one event means */
+    /* The instance after the event; type -1: the event is about none. It is valid until the next event is followed. */
+    const struct object *own;
+    uint64_t before; /* stamp of the instance's previous event; 0: this is its first */
     uint16_t before_tracepoint;
     bool begins;
     bool is_first; /* the instance was not known before: it begins, or is met in the middle of its life */

@@ -16,6 +16,7 @@
 #include "reader/copy.h"
 #include "reader/drain.h"
 #include "reader/format.h"
+#include "reader/merge.h"
 #include "reader/relation.h"
 #include "base/glob.h"
 
@@ -110,21 +111,7 @@ void recording_sort_owners(struct recording *recording)
         qsort(recording->owners, recording->owner_count, sizeof *recording->owners, by_id_then_since);
 }
 
-/* ---- merging: a heap of sources, the one with the oldest next event on top ---- */
-
-static void heap_down(struct recording *recording, size_t at)
-{
-    struct recording_source **heap = recording->heap;
-    struct recording_source *moving = heap[at];
-    for (size_t child; (child = at * 2 + 1) < recording->heap_count; at = child) {
-        if (child + 1 < recording->heap_count && heap[child + 1]->stamp < heap[child]->stamp)
-            child++;
-        if (heap[child]->stamp >= moving->stamp)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = moving;
-}
+/* ---- merging ---- */
 
 static int heap_build(struct recording *recording)
 {
@@ -140,37 +127,14 @@ static int heap_build(struct recording *recording)
         if (recording->sources[i]->ready && recording->sources[i] != recording->current)
             recording->heap[recording->heap_count++] = recording->sources[i];
     for (size_t i = recording->heap_count / 2; i-- > 0;)
-        heap_down(recording, i);
+        merge_down(recording, i);
     return 0;
 }
 
-/* Returns the first of the rings that a thread went through. */
-static struct recording_source *first_of(struct recording_source *source)
+void merge_add_gap(struct recording *recording, struct recording_source *source)
 {
-    enum { HOPS = 16 }; /* more than there are sizes of rings: a damaged file may lead in a circle */
-    for (int i = 0; i < HOPS && source->after; i++)
-        source = source->after;
-    return source;
-}
-
-/* Counts an event. What was overwritten before the first event of a ring is older, because the ring went round. */
-static void count_event(struct recording *recording, const struct recording_source *source, bool has_begun)
-{
-    struct recording_counts *counts = &recording->counts;
-    if (!has_begun)
-        counts->older += source->lost;
-    if (!counts->events++)
-        counts->from = source->stamp;
-    counts->to = source->stamp;
-    counts->is_all = false;
-}
-
-/* Notes a gap in front of a source's next event. What is missing before its first event is no gap: the recording
- * begins behind it. */
-static void note_gap(struct recording *recording, struct recording_source *source)
-{
-    struct recording_source *first = first_of(source);
-    if (!source->lost || !first->has_begun)
+    struct recording_source *first = merge_first(source);
+    if (!first->has_begun)
         return;
     first->gap_end = source->ready ? source->stamp : UINT64_MAX;
     recording->gap_end = 0;
@@ -179,52 +143,14 @@ static void note_gap(struct recording *recording, struct recording_source *sourc
             recording->gap_end = recording->sources[i]->gap_end;
 }
 
-/* Leaves the event that was handed out last. Its bytes stay where they are until the next one is asked for. */
-static void leave_event(struct recording *recording)
+int recording_next_few(struct recording *recording, struct recording_event *events, int most)
 {
-    if (recording->taken) {
-        recording->format->advance(recording, recording->current);
-        note_gap(recording, recording->current);
-    }
-    recording->taken = false;
+    return recording->format->events(recording, events, most);
 }
 
 int recording_next(struct recording *recording, struct recording_event *event)
 {
-    leave_event(recording);
-    struct recording_source *source = recording->current;
-    if (source && source->ready) {
-        if (recording->heap_count && recording->heap[0]->stamp < source->stamp) {
-            recording->current = recording->heap[0];
-            recording->heap[0] = source;
-            heap_down(recording, 0);
-        }
-    } else {
-        recording->current = recording->heap_count ? recording->heap[0] : NULL;
-        recording->counts.is_all = !recording->current;
-        if (!recording->current)
-            return 0;
-        recording->heap[0] = recording->heap[--recording->heap_count];
-        if (recording->heap_count)
-            heap_down(recording, 0);
-    }
-    source = recording->current;
-    struct recording_source *first = first_of(source);
-    if (source->stamp > recording->limit) {
-        recording->counts.is_all = true; /* everything that there is now */
-        return 0;
-    }
-    note_gap(recording, source); /* in front of the first event of a ring that follows another */
-    recording->format->take(recording, source, event);
-    event->stamp = source->stamp;
-    event->source = first->index;
-    event->lost = source->lost;
-    event->is_outside = source->stamp < recording->window;
-    count_event(recording, source, first->has_begun);
-    source->has_begun = first->has_begun = true;
-    timeline_expect(&recording->timeline, source->stamp);
-    recording->taken = true;
-    return 1;
+    return recording->format->events(recording, event, 1);
 }
 
 /* ---- live ---- */
@@ -303,7 +229,7 @@ static int look(struct recording *recording)
     recording->limit = recording->live ? safe_limit(recording, look.seen) : UINT64_MAX;
     const int refreshed = recording->format->refresh(recording);
     for (size_t i = 0; i < recording->source_count; i++)
-        note_gap(recording, recording->sources[i]);
+        merge_note_gap(recording, recording->sources[i]);
     return error ? error : refreshed;
 }
 
@@ -424,7 +350,7 @@ int recording_keep_up(struct recording *recording)
 
 int recording_refresh(struct recording *recording)
 {
-    leave_event(recording);
+    recording->format->leave(recording);
     if (!recording->live)
         return 0;
     const int error = look(recording);
@@ -652,7 +578,7 @@ struct recording_counts recording_counts(const struct recording *recording)
         counts.sources = recording->format->rings(recording);
     /* sources of which no event has been handed out yet */
     for (size_t i = 0; i < recording->source_count; i++)
-        if (!first_of(recording->sources[i])->has_begun)
+        if (!merge_first(recording->sources[i])->has_begun)
             counts.older += recording->sources[i]->lost;
     counts.read_error = __atomic_load_n(recording->read_error, __ATOMIC_RELAXED);
     return counts;

@@ -73,6 +73,7 @@ struct recording_tracepoint {
     int16_t object, owner;               /* indexes of types; -1: there is none, or it is unknown */
     uint8_t life;
     uint8_t argument_count, relation_count;
+    uint16_t strings; /* bit N is set if argument N is a string */
     struct recording_argument arguments[RECORDING_ARGUMENTS_MAX];
     struct recording_relation relations[RECORDING_RELATIONS_MAX];
 };
@@ -124,8 +125,9 @@ struct recording_event {
      * `bytes` << 16 | bytes that are there. Offset 0: a null pointer. */
     const uint64_t *words;
     const uint8_t *bytes;
-    uint64_t lost;   /* how many events of this ring are missing just before this one */
-    bool is_outside; /* it is before the time that is shown: objects.h must see it, but it is not shown */
+    uint64_t gap_end; /* recording_gap_end() of all rings, when it was handed out */
+    uint64_t lost;    /* how many events of this ring are missing just before this one */
+    bool is_outside;  /* it is before the time that is shown: objects.h must see it, but it is not shown */
 };
 
 struct recording_text {
@@ -163,6 +165,10 @@ void recording_close(struct recording *recording);
 /* Reads the next event in order of time. Returns 1; 0 if there are no more (for now); else -errno. The event's
  * pointers are valid until the next call. */
 int recording_next(struct recording *recording, struct recording_event *event);
+
+/* As recording_next(), but for as many events as are at hand, at most `most`: returns how many. What recording_gap_end()
+ * says is true for all of them. */
+int recording_next_few(struct recording *recording, struct recording_event *events, int most);
 
 /* Returns the stamp of the first event behind the newest gap of a ring, or of all rings. A gap is where events of
  * the ring are missing between two that are handed out; it is known when the first of these has been. 0: there was

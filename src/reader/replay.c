@@ -138,12 +138,10 @@ int replay_listen(struct replay *replay, size_t recording, uint32_t tracepoint,
     if (!vector_make_room(heard->listeners, heard->count, heard->room))
         return -ENOMEM;
     heard->listeners[heard->count++] = listener;
-    for (unsigned i = 0; i < declared->argument_count; i++) {
-        if (declared->arguments[i].kind == RECORDING_STRING)
-            heard->texts |= (uint16_t)(1u << i);
+    heard->texts = declared->strings;
+    for (unsigned i = 0; i < declared->argument_count; i++)
         if (declared->arguments[i].kind == RECORDING_REAL)
             heard->reals |= (uint16_t)(1u << i);
-    }
     return 0;
 }
 

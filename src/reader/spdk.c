@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "base/sorted.h"
 #include "base/vector.h"
+#include "reader/merge.h"
 #include "reader/spdk_state.h"
 #include "sym/process/mapped_file.h"
 
@@ -733,14 +734,31 @@ static void spdk_close(struct recording *recording)
     free(recording->state);
 }
 
+/* The next event is put together where this one is. */
+static bool spdk_step(struct recording *recording, struct recording_source *source)
+{
+    (void)recording, (void)source;
+    return false;
+}
+
+static int spdk_events(struct recording *recording, struct recording_event *events, int most)
+{
+    return merge_events(recording, events, most, spdk_take, spdk_step, spdk_advance);
+}
+
+static void spdk_leave(struct recording *recording)
+{
+    merge_leave(recording, spdk_advance);
+}
+
 const struct recording_format recording_format_spdk = {
     .name = "SPDK",
     .recognises = spdk_recognises,
     .open = spdk_open,
     .read = spdk_read,
     .rings = spdk_rings,
-    .take = spdk_take,
-    .advance = spdk_advance,
+    .events = spdk_events,
+    .leave = spdk_leave,
     .add_piece = spdk_add_piece,
     .refresh = spdk_refresh,
     .thread = spdk_thread,

@@ -140,6 +140,7 @@ static void read_tracepoint(struct recording *recording, const struct spdk_trace
             .kind = kinds[argument->type],
             .size = argument->size,
         };
+        tracepoint->strings |= (uint16_t)((kinds[argument->type] == RECORDING_STRING) << i);
         bytes += argument->size;
     }
     for (unsigned i = 0; i < SPDK_RELATIONS && layout->relations[i].object_type; i++) {

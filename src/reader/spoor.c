@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/vector.h"
+#include "reader/merge.h"
 #include "sym/process/mapped_file.h"
 #include "sym/process/proc.h"
 
@@ -193,8 +194,9 @@ static int spoor_open(struct recording *recording, struct text *why)
         return -ENOMEM;
     recording->state = state;
     state->tracepoints = calloc(65536, sizeof *state->tracepoints);
-    state->spare = malloc(sizeof *state->spare);
-    if (!state->tracepoints || !state->spare)
+    state->record_bytes = calloc(65536, sizeof *state->record_bytes);
+    state->copies = 1;
+    if (!state->tracepoints || !state->record_bytes)
         return -ENOMEM;
     const struct layout_header *header = &state->header;
     if (!read_header(recording, &state->header, why))
@@ -239,13 +241,13 @@ static void spoor_close(struct recording *recording)
         if (state->rings[i]) {
             drop_pieces(recording, state->rings[i]);
             free(state->rings[i]->places);
-            free(state->rings[i]->block);
+            free(state->rings[i]->copies);
             free(state->rings[i]);
         }
     spoor_directory_free(&state->directory);
     free(state->rings);
     free(state->tracepoints);
-    free(state->spare);
+    free(state->record_bytes);
     free(state);
 }
 
@@ -263,9 +265,7 @@ static struct spoor_ring *make_ring(struct recording *recording, uint32_t index)
     if (!ring)
         return NULL;
     ring->index = index;
-    ring->block = calloc(1, sizeof *ring->block);
-    if (!ring->block || recording_add_source(recording, &ring->source)) {
-        free(ring->block);
+    if (recording_add_source(recording, &ring->source)) {
         free(ring);
         return NULL;
     }
@@ -278,6 +278,27 @@ static struct spoor_ring *ring_of(struct recording *recording, uint32_t index)
     const struct spoor_state *state = recording->state;
     struct spoor_ring *ring = index < state->ring_end ? state->rings[index] : NULL;
     return ring ? ring : make_ring(recording, index);
+}
+
+/* Makes memory for copies of blocks. False: there is none. */
+static bool make_copies(const struct recording *recording, struct spoor_ring *ring)
+{
+    const struct spoor_state *state = recording->state;
+    if (!ring->copies)
+        ring->copies = malloc(state->copies * sizeof *ring->copies);
+    return ring->copies != NULL;
+}
+
+/* Decides how many blocks of each of so many rings are copied together. */
+static void choose_copies(struct recording *recording, size_t rings)
+{
+    enum {
+        ALL = 2048,
+        MOST = 8
+    }; /* 8 MiB for all of them; what one has fits into the cache of its processor */
+    struct spoor_state *state = recording->state;
+    const size_t each = rings ? ALL / rings : MOST;
+    state->copies = each < 1 ? 1 : each > MOST ? MOST : each;
 }
 
 static int add_place(struct spoor_ring *ring, uint64_t sequence, uint64_t offset, bool is_closed)
@@ -374,11 +395,12 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring)
 static int read_ring_file(struct recording *recording)
 {
     const struct spoor_directory *directory = &((const struct spoor_state *)recording->state)->directory;
+    choose_copies(recording, directory->count);
     for (uint32_t i = 0; i < directory->count; i++) {
         if (!spoor_place_is_used(&directory->places[i]))
             continue;
         struct spoor_ring *ring = ring_of(recording, i);
-        if (!ring)
+        if (!ring || !make_copies(recording, ring))
             return -ENOMEM;
         ring->place = directory->places[i];
         const int error = scan_ring(recording, ring);
@@ -416,8 +438,11 @@ static int read_stream(struct recording *recording)
             return error;
         recording->counts.total += LAYOUT_BLOCK_BYTES;
     }
+    choose_copies(recording, recording->source_count);
     for (size_t i = 0; i < recording->source_count; i++) {
         struct spoor_ring *ring = (struct spoor_ring *)recording->sources[i];
+        if (!make_copies(recording, ring))
+            return -ENOMEM;
         sort_places(ring);
         load(recording, ring);
     }
@@ -447,69 +472,47 @@ static uint64_t whole_before(const struct recording *recording, const struct spo
     return layout_position(control.committed, control.position_base);
 }
 
-bool spoor_block_has_header(const struct layout_block *block, uint64_t sequence, uint32_t ring)
+/* Makes a block that is good the one that is read. */
+static void use_block(struct spoor_ring *ring, struct layout_block *block)
 {
-    return block->sequence == sequence && block->ring == ring && block->first >= LAYOUT_BLOCK_HEADER_BYTES &&
-           block->first <= LAYOUT_BLOCK_BYTES && block->first % 8 == 0;
+    recording_clean_thread(block->thread);
+    ring->block = block;
+    ring->thread.id = block->tid;
+    memcpy(ring->thread.name, block->thread, sizeof block->thread);
 }
 
-uint64_t spoor_block_records(const struct layout_block *block, uint32_t *end)
+/* Returns a copy of the block at a place of the file. Those that lie behind it there are copied with it. NULL: it cannot
+ * be read. */
+static struct layout_block *copy_of(const struct recording *recording, struct spoor_ring *ring, size_t index)
 {
-    const uint64_t base = block->sequence * LAYOUT_BLOCK_WORDS;
-    uint64_t count = 0;
-    uint32_t at = block->first;
-    while (at < LAYOUT_BLOCK_BYTES) {
-        uint64_t start;
-        memcpy(&start, (const uint8_t *)block + at, sizeof start);
-        const uint32_t bytes = layout_record_bytes(start);
-        if (layout_record_mark(start) != (uint32_t)(base + at / 8) || bytes < 8 || bytes % 8 ||
-            bytes > LAYOUT_BLOCK_BYTES - at)
-            break;
-        count += layout_record_id(start) != LAYOUT_ID_PADDING;
-        at += bytes;
+    const struct spoor_state *state = recording->state;
+    if (index < ring->copied_from || index >= ring->copied_to) {
+        const struct spoor_place *place = &ring->places[index];
+        size_t count = 1;
+        while (count < state->copies && index + count < ring->place_count &&
+               place[count].offset == place->offset + count * LAYOUT_BLOCK_BYTES)
+            count++;
+        count = recording_read(recording, ring->copies, count * LAYOUT_BLOCK_BYTES, place->offset) /
+                LAYOUT_BLOCK_BYTES;
+        ring->copied_from = index;
+        ring->copied_to = index + count;
+        if (!count)
+            return NULL;
     }
-    *end = at;
-    return count;
+    return &ring->copies[index - ring->copied_from];
 }
 
-bool spoor_block_read(const struct recording *recording, uint64_t offset, uint32_t ring, uint64_t sequence,
-                      uint64_t committed, struct layout_block *block)
+/* Copies a block of a file that is not written any more, and checks it. */
+static bool copy_block(struct recording *recording, struct spoor_ring *ring, size_t index)
 {
-    uint32_t end = LAYOUT_BLOCK_BYTES;
-    if (!recording_read_all(recording, block, sizeof *block, offset) ||
-        !spoor_block_has_header(block, sequence, ring))
-        return false;
-    if (committed >= (sequence + 1) * LAYOUT_BLOCK_WORDS)
-        return true;
-    if (recording->live) { /* a record that has its mark in this copy is whole in the next one */
-        spoor_block_records(block, &end);
-        if (!recording_read_all(recording, block, sizeof *block, offset) ||
-            !spoor_block_has_header(block, sequence, ring))
-            return false;
-    } else { /* a file that is a copy cannot be read again later */
-        const uint64_t begin = sequence * LAYOUT_BLOCK_WORDS;
-        if (committed <= begin)
-            return false;
-        end = (uint32_t)(committed - begin) * 8;
-    }
-    if (end < LAYOUT_BLOCK_BYTES)
-        memset((uint8_t *)block + end, 0, LAYOUT_BLOCK_BYTES - end);
-    return true;
-}
-
-/* Copies a block and checks it. If it is not good, the ring's previous block stays. */
-static bool copy_block(struct recording *recording, struct spoor_ring *ring, const struct spoor_place *place)
-{
-    struct spoor_state *state = recording->state;
-    struct layout_block *block = state->spare;
+    const struct spoor_place *place = &ring->places[index];
     if ((place->sequence + 1) * LAYOUT_BLOCK_WORDS > ring->committed)
         ring->committed = whole_before(recording, ring);
-    const uint64_t committed = place->is_closed ? UINT64_MAX : ring->committed;
-    if (!spoor_block_read(recording, place->offset, ring->index, place->sequence, committed, block))
+    struct layout_block *block = copy_of(recording, ring, index);
+    if (!block || !spoor_block_has_header(block, place->sequence, ring->index) ||
+        !spoor_block_cut(block, place->is_closed ? UINT64_MAX : ring->committed))
         return false;
-    recording_clean_thread(block->thread);
-    state->spare = ring->block;
-    ring->block = block;
+    use_block(ring, block);
     return true;
 }
 
@@ -552,8 +555,8 @@ static bool load_piece(struct recording *recording, struct spoor_ring *ring)
         drop_piece(recording, ring);
     if (!ring->pieces.first)
         return false;
-    memcpy(ring->block, ring->pieces.first->content + ring->at++ * LAYOUT_BLOCK_BYTES, sizeof *ring->block);
-    recording_clean_thread(ring->block->thread);
+    memcpy(ring->copies, ring->pieces.first->content + ring->at++ * LAYOUT_BLOCK_BYTES, sizeof *ring->copies);
+    use_block(ring, ring->copies);
     if (ring->block->sequence != ring->last)
         begin_block(recording, ring);
     return true;
@@ -563,11 +566,12 @@ static bool load_piece(struct recording *recording, struct spoor_ring *ring)
 static bool load_place(struct recording *recording, struct spoor_ring *ring)
 {
     while (ring->at < ring->place_count) {
-        const struct spoor_place place = ring->places[ring->at++];
+        const size_t index = ring->at++;
+        const struct spoor_place place = ring->places[index];
         recording->counts.done += LAYOUT_BLOCK_BYTES;
         if (place.sequence <= ring->last || place.is_gone)
             continue;
-        if (copy_block(recording, ring, &place)) {
+        if (copy_block(recording, ring, index)) {
             begin_block(recording, ring);
             return true;
         }
@@ -586,69 +590,99 @@ static void load(struct recording *recording, struct spoor_ring *ring)
         find_record(recording, ring);
 }
 
+/* Whether all of a record was written that is to stand at an offset of the block; else it is not written yet, or was
+ * never finished. */
+static inline bool is_whole(const struct layout_block *block, uint32_t at, uint64_t start)
+{
+    const uint32_t bytes = layout_record_bytes(start);
+    return layout_record_mark(start) == (uint32_t)(block->sequence * LAYOUT_BLOCK_WORDS + at / 8) &&
+           bytes >= 8 && bytes % 8 == 0 && bytes <= LAYOUT_BLOCK_BYTES - at;
+}
+
+static inline struct layout_record *record_at(const struct spoor_ring *ring, uint32_t at)
+{
+    return (void *)((uint8_t *)ring->block + at);
+}
+
+/* Whether a record is of a tracepoint that is declared, and has all its arguments. */
+static inline bool is_known(const struct spoor_state *state, uint64_t start)
+{
+    const uint32_t least = state->record_bytes[layout_record_id(start)];
+    return least && layout_record_bytes(start) >= least;
+}
+
 /* Looks for a record at or after `read` in the block. The source is not ready if there is none. */
 static void find_record(struct recording *recording, struct spoor_ring *ring)
 {
-    const struct spoor_state *state = recording->state;
-    const struct layout_block *block = ring->block;
-    const uint64_t base = block->sequence * LAYOUT_BLOCK_WORDS;
     ring->source.ready = false;
     while (ring->read < LAYOUT_BLOCK_BYTES) {
-        const struct layout_record *record = (const void *)((const uint8_t *)block + ring->read);
+        const struct layout_record *record = record_at(ring, ring->read);
         const uint64_t start = record->start;
-        const uint32_t bytes = layout_record_bytes(start), id = layout_record_id(start);
-        const uint32_t room = LAYOUT_BLOCK_BYTES - ring->read;
-        if (layout_record_mark(start) != (uint32_t)(base + ring->read / 8) || bytes < 8 || bytes % 8 ||
-            bytes > room)
-            return; /* the record is not written yet, or was never finished */
-        if (id == LAYOUT_ID_PADDING) {
-            ring->read += bytes;
+        if (!is_whole(ring->block, ring->read, start))
+            return;
+        const bool is_padding = layout_record_id(start) == LAYOUT_ID_PADDING;
+        if (!is_padding && layout_record_bytes(start) < LAYOUT_RECORD_BYTES)
+            return;
+        if (is_padding) {
+            ring->read += layout_record_bytes(start);
             continue;
         }
-        if (bytes < LAYOUT_RECORD_BYTES)
-            return;
-        const struct recording_tracepoint *tracepoint = state->tracepoints[id];
-        if (tracepoint && bytes >= LAYOUT_RECORD_BYTES + 8u * tracepoint->argument_count) {
-            if (record->stamp >= recording->ignore) {
-                ring->source.stamp = record->stamp;
-                ring->source.ready = true;
-                return;
-            }
-        } else {
+        if (!is_known(recording->state, start)) {
             recording->counts.unknown++;
+        } else if (record->stamp >= recording->ignore) {
+            ring->source.stamp = record->stamp;
+            ring->source.ready = true;
+            return;
         }
         ring->number++;
-        ring->read += bytes;
+        ring->read += layout_record_bytes(start);
     }
 }
 
 static void spoor_advance(struct recording *recording, struct recording_source *source)
 {
     struct spoor_ring *ring = (struct spoor_ring *)source;
-    const struct layout_record *record = (const void *)((const uint8_t *)ring->block + ring->read);
     ring->source.lost = 0;
     ring->number++;
-    ring->read += layout_record_bytes(record->start);
+    ring->read += layout_record_bytes(record_at(ring, ring->read)->start);
     find_record(recording, ring);
     if (!source->ready)
         load(recording, ring);
 }
 
-static void spoor_take(struct recording *recording, struct recording_source *source,
-                       struct recording_event *event)
+/* As spoor_advance(), if the next record is in the same block. */
+static inline bool spoor_step(struct recording *recording, struct recording_source *source)
+{
+    struct spoor_ring *ring = (struct spoor_ring *)source;
+    const uint32_t at = ring->read + layout_record_bytes(record_at(ring, ring->read)->start);
+    if (at >= LAYOUT_BLOCK_BYTES)
+        return false;
+    const struct layout_record *record = record_at(ring, at);
+    const uint64_t start = record->start;
+    if (!is_whole(ring->block, at, start) || !is_known(recording->state, start) ||
+        record->stamp < recording->ignore)
+        return false;
+    source->lost = 0;
+    source->stamp = record->stamp;
+    ring->number++;
+    ring->read = at;
+    return true;
+}
+
+static inline void spoor_take(struct recording *recording, struct recording_source *source,
+                              struct recording_event *event)
 {
     const struct spoor_state *state = recording->state;
     struct spoor_ring *ring = (struct spoor_ring *)source;
-    struct layout_record *record = (void *)((uint8_t *)ring->block + ring->read);
+    struct layout_record *record = record_at(ring, ring->read);
     const uint32_t bytes = layout_record_bytes(record->start);
     const struct recording_tracepoint *tracepoint = state->tracepoints[layout_record_id(record->start)];
-    for (unsigned i = 0; i < tracepoint->argument_count; i++)
-        if (tracepoint->arguments[i].kind == RECORDING_STRING) {
-            const uint32_t offset = record->arguments[i] >> 16 & 0xffff,
-                           length = record->arguments[i] & 0xffff;
-            if (offset && (offset > bytes || length > bytes - offset))
-                record->arguments[i] = 0; /* a null pointer, in the copy */
-        }
+    for (unsigned strings = tracepoint->strings; strings; strings &= strings - 1) {
+        uint64_t *word = &record->arguments[__builtin_ctz(strings)];
+        const uint32_t offset = *word >> 16 & 0xffff, length = *word & 0xffff;
+        if (offset && (offset > bytes || length > bytes - offset))
+            *word = 0; /* a null pointer, in the copy */
+    }
     event->tracepoint = tracepoint;
     event->object = record->object;
     event->owner = record->owner;
@@ -659,11 +693,19 @@ static void spoor_take(struct recording *recording, struct recording_source *sou
     event->bytes = (const uint8_t *)record;
 }
 
+static int spoor_events(struct recording *recording, struct recording_event *events, int most)
+{
+    return merge_events(recording, events, most, spoor_take, spoor_step, spoor_advance);
+}
+
+static void spoor_leave(struct recording *recording)
+{
+    merge_leave(recording, spoor_advance);
+}
+
 static void spoor_thread(const struct recording_source *source, struct recording_thread *thread)
 {
-    const struct spoor_ring *ring = (const struct spoor_ring *)source;
-    thread->id = ring->block->tid;
-    memcpy(thread->name, ring->block->thread, sizeof ring->block->thread);
+    *thread = ((const struct spoor_ring *)source)->thread;
 }
 
 /* ---- live ---- */
@@ -673,7 +715,7 @@ static int spoor_add_piece(struct recording *recording, struct piece *piece)
     const struct layout_block *block = (const void *)piece->content;
     struct spoor_ring *ring = ring_of(recording, block->ring);
     int error = 0;
-    if (!ring) {
+    if (!ring || !make_copies(recording, ring)) {
         follower_drop(recording->follower, piece);
         return -ENOMEM;
     }
@@ -716,8 +758,8 @@ const struct recording_format recording_format_spoor = {
     .open = spoor_open,
     .read = spoor_read,
     .rings = spoor_rings,
-    .take = spoor_take,
-    .advance = spoor_advance,
+    .events = spoor_events,
+    .leave = spoor_leave,
     .add_piece = spoor_add_piece,
     .refresh = spoor_refresh,
     .thread = spoor_thread,

@@ -36,11 +36,16 @@ struct spoor_ring {
     /* of a program that is followed: pieces with blocks, of which the newest may come again */
     struct pieces pieces;
     size_t at; /* the next one to load: index in `places`, or of a block in the first piece */
-    struct layout_block *block; /* the copy of the block that is being read */
-    uint32_t read;              /* offset of the next record in the block; 0: there is no block */
-    uint64_t last;              /* sequence of the newest block that was copied whole; 0: none yet */
-    uint64_t number;            /* number of the next record in the ring */
-    uint64_t committed;         /* position before which all records were whole when it was read */
+    /* Memory for copies of blocks. Of a file these are the places from copied_from to copied_to, which is behind the
+     * last. */
+    struct layout_block *copies;
+    size_t copied_from, copied_to;
+    struct layout_block *block;     /* the copy that is being read */
+    struct recording_thread thread; /* of the newest block that was good */
+    uint32_t read;                  /* offset of the next record in the block; 0: there is no block */
+    uint64_t last;                  /* sequence of the newest block that was copied whole; 0: none yet */
+    uint64_t number;                /* number of the next record in the ring */
+    uint64_t committed;             /* position before which all records were whole when it was read */
 };
 
 struct spoor_state {
@@ -49,10 +54,11 @@ struct spoor_state {
     struct spoor_directory directory;          /* as it was when the file was opened */
     bool original;                             /* it is the file that the program wrote, and no copy */
     uint64_t sections_used;                    /* bytes parsed so far */
-    struct layout_block *spare;                /* memory for the next copy */
+    size_t copies;                             /* how many blocks of a ring are copied together */
     struct spoor_ring **rings;                 /* by index; NULL: nothing was read of it yet */
     uint32_t ring_end, ring_room;              /* one more than the largest index; what there is room for */
     struct recording_tracepoint **tracepoints; /* by id, 65536 of them */
+    uint16_t *record_bytes; /* the least that a record of each has; 0: it is not declared */
 };
 
 /* Reads sections from `sections_used` on into the model. Called again when more were appended. Returns 0 or
@@ -79,6 +85,8 @@ void spoor_directory_free(struct spoor_directory *directory);
  * UINT64_MAX: all of the block is whole. The caller finds out whether the block was overwritten meanwhile. */
 bool spoor_block_read(const struct recording *recording, uint64_t offset, uint32_t ring, uint64_t sequence,
                       uint64_t committed, struct layout_block *block);
+/* Clears what is not certainly whole in a block of a file that is not written any more. False: nothing is. */
+bool spoor_block_cut(struct layout_block *block, uint64_t committed);
 /* Whether it is the block with this sequence number, with a header that is possible. */
 bool spoor_block_has_header(const struct layout_block *block, uint64_t sequence, uint32_t ring);
 /* Returns how many records a block has; *end: the offset behind the last. */

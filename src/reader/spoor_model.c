@@ -130,6 +130,7 @@ static void read_tracepoints(struct recording *recording, const struct section *
         for (unsigned j = 0; j < layout.argument_count; j++)
             tracepoint->arguments[j] = (struct recording_argument){"?", "", RECORDING_UNSIGNED, 8, NULL};
         state->tracepoints[layout.id] = tracepoint;
+        state->record_bytes[layout.id] = (uint16_t)(LAYOUT_RECORD_BYTES + 8u * layout.argument_count);
         if (layout.id >= model->tracepoint_room)
             model->tracepoint_room = layout.id + 1;
     }
@@ -202,6 +203,9 @@ static void read_arguments(struct recording *recording, const struct section *se
             recording->counts.damaged++;
             continue;
         }
+        const uint16_t bit = (uint16_t)(1u << layout.index);
+        tracepoint->strings = layout.kind == LAYOUT_KIND_STRING ? tracepoint->strings | bit
+                                                                : tracepoint->strings & (uint16_t)~bit;
         tracepoint->arguments[layout.index] = (struct recording_argument){
             .name = text_at(section, layout.name),
             .type = text_at(section, layout.type),

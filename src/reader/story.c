@@ -60,8 +60,8 @@ void stories_see(struct stories *stories, const struct recording_event *event, c
 {
     if (step->ended.type >= 0)
         consider(stories, &step->ended);
-    if (step->own.type >= 0 && event->tracepoint->life == RECORDING_ENDS)
-        consider(stories, &step->own);
+    if (step->own->type >= 0 && event->tracepoint->life == RECORDING_ENDS)
+        consider(stories, step->own);
 }
 
 static void see_living(void *context, const struct object *object)
@@ -111,7 +111,7 @@ int stories_visit(struct stories *stories, const struct recording_event *event,
                   const struct object_step *step, int (*visit)(void *context, size_t story), void *context)
 {
     int error = 0;
-    const struct member *own = find(stories, step->own.type, step->own.number);
+    const struct member *own = find(stories, step->own->type, step->own->number);
     for (const struct member *member = own; member && !error; member = member->next) {
         const struct object *root = &stories->objects[member->story];
         if (!member->is_parent || (event->stamp >= root->begun && event->stamp <= root->last))
@@ -128,8 +128,8 @@ int stories_visit(struct stories *stories, const struct recording_event *event,
             if (is_listed)
                 continue;
             error = visit(context, member->story);
-            if (!error && step->own.type >= 0)
-                error = add(stories, step->own.type, step->own.number, member->story, false);
+            if (!error && step->own->type >= 0)
+                error = add(stories, step->own->type, step->own->number, member->story, false);
         }
     return error;
 }

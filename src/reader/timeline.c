@@ -78,6 +78,7 @@ static uint64_t slope(uint64_t nanoseconds, uint64_t units)
 void timeline_finish(struct timeline *timeline)
 {
     thin(timeline);
+    timeline->near = (struct timeline_line){0};
     for (size_t i = 0; i < timeline->count; i++) {
         struct timeline_point *point = &timeline->points[i];
         if (i + 1 < timeline->count)
@@ -87,46 +88,42 @@ void timeline_finish(struct timeline *timeline)
     }
 }
 
-static bool is_on(const struct timeline *timeline, size_t line, uint64_t counter)
-{
-    return line < timeline->count && timeline->points[line].counter <= counter &&
-           (line + 1 == timeline->count || counter < timeline->points[line + 1].counter);
-}
-
 /* Returns the index of the line on which the counter is; before the first line, that one. */
 static size_t line_of(const struct timeline *timeline, uint64_t counter)
 {
-    if (is_on(timeline, timeline->near, counter))
-        return timeline->near;
     const size_t behind = partition_point(timeline->count, i, timeline->points[i].counter <= counter);
     return behind ? behind - 1 : 0;
 }
 
-void timeline_expect(struct timeline *timeline, uint64_t counter)
+void timeline_go_to(struct timeline *timeline, uint64_t counter)
 {
-    if (!is_on(timeline, timeline->near, counter) && timeline->count)
-        timeline->near = line_of(timeline, counter);
+    if (!timeline->count)
+        return;
+    const size_t line = line_of(timeline, counter);
+    const struct timeline_point *point = &timeline->points[line];
+    const bool is_last = line + 1 == timeline->count;
+    timeline->near = (struct timeline_line){
+        .from = point->counter,
+        .width = is_last ? UINT64_MAX - point->counter : point[1].counter - point->counter,
+        .time = point->time,
+        .slope = point->slope,
+        .most = is_last ? UINT64_MAX : point[1].time,
+    };
 }
 
-uint64_t timeline_time(const struct timeline *timeline, uint64_t counter)
+uint64_t timeline_time_anywhere(const struct timeline *timeline, uint64_t counter)
 {
     if (!timeline->count)
         return 0;
     const size_t low = line_of(timeline, counter);
     const struct timeline_point *point = &timeline->points[low];
-    const unsigned __int128 half = (unsigned __int128)1 << (TIMELINE_SHIFT - 1);
     if (counter < point->counter) {
         const unsigned __int128 before =
-            ((unsigned __int128)(point->counter - counter) * point->slope + half) >> TIMELINE_SHIFT;
+            ((unsigned __int128)(point->counter - counter) * point->slope + TIMELINE_HALF) >> TIMELINE_SHIFT;
         return before > point->time ? 0 : point->time - (uint64_t)before;
     }
-    const unsigned __int128 after =
-        ((unsigned __int128)(counter - point->counter) * point->slope + half) >> TIMELINE_SHIFT;
-    if (after > UINT64_MAX - point->time)
-        return UINT64_MAX;
-    const uint64_t time = point->time + (uint64_t)after;
-    /* Rounding must not lead beyond the beginning of the next line. */
-    return low + 1 < timeline->count && time > point[1].time ? point[1].time : time;
+    return timeline_on_line(point->time, counter - point->counter, point->slope,
+                            low + 1 < timeline->count ? point[1].time : UINT64_MAX);
 }
 
 uint64_t timeline_error(const struct timeline *timeline)

@@ -309,11 +309,11 @@ void replay_fill(const struct session *session, struct image_event *to, const st
     to->thread = event->thread;
     to->lifetime = to->since = to->related = to->unknown = 0;
     const struct object_step *step = at->step;
-    if (step && step->own.type >= 0) {
-        if (step->own.number == OBJECT_UNNUMBERED)
+    if (step && step->own->type >= 0) {
+        if (step->own->number == OBJECT_UNNUMBERED)
             to->unknown |= EVENT_LIFETIME;
         else if (session->image.reads_lifetime)
-            to->lifetime = at->time - recording_time(at->recording, step->own.begun);
+            to->lifetime = at->time - recording_time(at->recording, step->own->begun);
         if (step->is_first && !step->begins)
             to->unknown |= EVENT_SINCE;
         if (session->image.reads_since && step->before)

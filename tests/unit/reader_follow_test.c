@@ -83,7 +83,7 @@ static void expect_io(struct recording *recording, struct objects *objects, cons
         while (recording_next(recording, &event) == 1) {
             assert_int_equal(objects_follow(objects, &event, &step), 0);
             if (!strncmp(event.tracepoint->name, "BDEV", 4) && count < sizeof known - 1)
-                known[count++] = step.begins ? 'B' : step.own.number != OBJECT_UNNUMBERED ? 'k' : 'u';
+                known[count++] = step.begins ? 'B' : step.own->number != OBJECT_UNNUMBERED ? 'k' : 'u';
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }

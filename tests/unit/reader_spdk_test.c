@@ -491,7 +491,7 @@ static void test_a_gap_makes_unknown(void **state)
         struct objects *objects = objects_make(recording);
         for (unsigned i = 0; recording_next(recording, &event) == 1; i++) {
             assert_int_equal(objects_follow(objects, &event, &step), 0);
-            known[i] = step.begins ? 'B' : step.own.number != OBJECT_UNNUMBERED ? 'k' : 'u';
+            known[i] = step.begins ? 'B' : step.own->number != OBJECT_UNNUMBERED ? 'k' : 'u';
             if (step.is_first)
                 assert_int_equal(step.before, 0);
         }

@@ -547,7 +547,7 @@ static void test_many_short_lives(void **state)
     for (uint64_t i = 0; i < LONG + SHORT; i++) {
         event = (struct recording_event){.stamp = i + 1, .tracepoint = &begins, .object = i};
         assert_int_equal(objects_follow(objects, &event, &step), 0);
-        assert_int_equal(step.own.number, i);
+        assert_int_equal(step.own->number, i);
         event.tracepoint = &ends;
         if (i >= LONG)
             assert_int_equal(objects_follow(objects, &event, &step), 0);
@@ -556,12 +556,12 @@ static void test_many_short_lives(void **state)
     for (uint64_t i = 0; i < LONG; i++) {
         event = (struct recording_event){.stamp = 2 * SHORT, .tracepoint = &ends, .object = i};
         assert_int_equal(objects_follow(objects, &event, &step), 0);
-        assert_int_equal(step.own.number, i);
-        assert_int_equal(step.own.begun, i + 1);
+        assert_int_equal(step.own->number, i);
+        assert_int_equal(step.own->begun, i + 1);
     }
     event.object = LONG + SHORT - 1; /* the object that ended last is still remembered */
     assert_int_equal(objects_follow(objects, &event, &step), 0);
-    assert_int_equal(step.own.number, LONG + SHORT - 1);
+    assert_int_equal(step.own->number, LONG + SHORT - 1);
     objects_free(objects);
     recording_close(recording);
     free(file);

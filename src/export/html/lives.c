@@ -70,7 +70,7 @@ static int end_step(struct page *page, const struct life *life, uint64_t time, u
 int page_follow(struct page *page, const struct export_event *at, uint64_t time, uint32_t owner,
                 struct life **result)
 {
-    const struct object *own = &at->step->own;
+    const struct object *own = at->step->own;
     const struct recording_tracepoint *tracepoint = at->event->tracepoint;
     const int64_t index = page_tracepoint(page, tracepoint);
     *result = NULL;
