@@ -21,6 +21,10 @@
 #   make lint        checks of the source alone: format, clang-tidy, cppcheck, shellcheck, sizes; part of make check
 
 BUILD  ?= build
+# A directory has one name, so that an object has one name in all lists of what it depends on.
+ifeq ($(origin BUILD),command line)
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
+endif
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include

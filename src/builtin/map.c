@@ -92,6 +92,14 @@ static const struct type *check_key(struct checker *checker, struct node *node)
     return &type_bool;
 }
 
+static const struct type *check_delete(struct checker *checker, struct node *node)
+{
+    const struct type *type = check_key(checker, node);
+    if (type)
+        ((struct node *)node->call.data)->map.symbol->is_deleted = true;
+    return type;
+}
+
 static bool has_rows(const struct map_symbol *map)
 {
     return map->value && type_has_rows(map->value);
@@ -268,7 +276,7 @@ const struct builtin builtins_map[] = {
      1,
      2,
      {PARAMETER_ANY, PARAMETER_ANY},
-     .check = check_key,
+     .check = check_delete,
      .lower = lower_delete,
      .handle = handle_delete},
     {"has_key",

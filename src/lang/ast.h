@@ -127,7 +127,9 @@ struct map_symbol {
     int index;                                 /* in the image; -1 before lowering */
     uint32_t max_entries;                      /* 0: the default */
     const struct map_declaration *declaration; /* let @name = …, or NULL */
-    bool is_written, is_read;
+    bool is_written;
+    bool is_used;    /* an expression uses its values */
+    bool is_deleted; /* delete() removes its keys */
 };
 
 struct node_list {

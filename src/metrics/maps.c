@@ -138,12 +138,24 @@ static size_t words_of(const struct map_family *of)
     }
 }
 
+/* Those that the script names; without that all but the numbers that it keeps for itself. */
+static bool is_wanted(const struct map_family *of, const struct image_map *map)
+{
+    const struct session *session = of->maps->session;
+    const char *named = session_settings(session)->metrics, *word;
+    size_t length;
+    for (size_t i = 0; (length = metric_named(named, i, &word)); i++)
+        if (length == strlen(map->name) && !memcmp(word, map->name, length))
+            return true;
+    return !*named && (type_is_aggregation(of->value) || !session_map_is_notebook(session, of->index));
+}
+
 static int make_family(struct metric_maps *maps, const struct metric_naming *naming, size_t index)
 {
     const struct image_map *map = &session_image(maps->session)->maps[index];
     struct map_family *of = &maps->families[maps->count];
     *of = (struct map_family){.maps = maps, .index = index, .value = map->value};
-    if (map->name[0] != '@' || !map->value || !choose_kind(map->value, &of->family))
+    if (map->name[0] != '@' || !map->value || !choose_kind(map->value, &of->family) || !is_wanted(of, map))
         return 0;
     maps->count++;
     of->key = map->key && map->key->kind != TYPE_NONE ? map->key : NULL;
@@ -176,6 +188,16 @@ int metric_maps_make(struct session *session, const char *script, size_t series_
     for (size_t i = 0; !error && i < count; i++)
         error = make_family(maps, &naming, i);
     return error;
+}
+
+bool metric_maps_has(const struct metric_maps *maps, const char *name, size_t length)
+{
+    for (size_t i = 0; i < maps->count; i++) {
+        const char *family = session_image(maps->session)->maps[maps->families[i].index].name;
+        if (strlen(family) == length && !memcmp(family, name, length))
+            return true;
+    }
+    return false;
 }
 
 static void free_one(struct series *series)

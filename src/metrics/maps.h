@@ -22,6 +22,8 @@ struct metric_maps;
  * not used, and the families' names are put there. Returns 0 or -ENOMEM. */
 int metric_maps_make(struct session *session, const char *script, size_t series_max, struct table *taken,
                      struct metric_maps **result);
+/* Whether this map is a family. */
+bool metric_maps_has(const struct metric_maps *maps, const char *name, size_t length);
 void metric_maps_free(struct metric_maps *maps);
 /* Reads all maps and writes them. Returns 0, -ENOMEM, or what the host said. */
 int metric_maps_write(struct metric_maps *maps, struct metric_writer *writer);

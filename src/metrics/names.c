@@ -102,6 +102,11 @@ static size_t word_of(const char *list, size_t length, size_t number, const char
     return number ? 0 : found;
 }
 
+size_t metric_named(const char *setting, size_t number, const char **map)
+{
+    return word_of(setting, strlen(setting), number, map);
+}
+
 /* Names that mean something in a format, begin with two underscores or are there already get a number behind them. */
 static bool may_be_label(const char *name, const char *others, size_t length)
 {

@@ -20,6 +20,8 @@ int metric_name_family(const struct metric_naming *naming, const char *map, stru
 /* Appends the names of the labels of a map's key, each with a NUL behind it. In this order a label has its name from the
  * setting, from the field of the key, or from its number: key0. Returns how many they are. */
 size_t metric_name_labels(const struct metric_naming *naming, const struct image_map *map, struct text *out);
+/* Stores the map of this number that the setting metrics names ("@us, @bytes"), and returns its length; 0: there is none. */
+size_t metric_named(const char *setting, size_t number, const char **map);
 /* Returns the unit that a name of a family says with its last word; NULL: it says none. */
 const char *metric_unit(const char *family);
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "metrics/maps.h"
+#include "metrics/names.h"
 #include "metrics/own.h"
 #include "metrics/place.h"
 
@@ -143,6 +144,17 @@ static int loop(struct metrics *metrics, struct session *session)
     return 0;
 }
 
+static void warn_of_missing(const struct metrics *metrics, const struct session *session)
+{
+    const char *named = session_settings(session)->metrics, *word;
+    size_t length;
+    for (size_t i = 0; (length = metric_named(named, i, &word)); i++)
+        if (!metric_maps_has(metrics->maps, word, length))
+            metric_place_report(&metrics->place,
+                                "WARNING: the setting metrics names %.*s, which is no map of numbers\n",
+                                (int)length, word);
+}
+
 int metrics_run(struct metrics *metrics, struct session *session, int *status)
 {
     const struct metric_outlet *outlet = metrics->options.outlet;
@@ -152,6 +164,7 @@ int metrics_run(struct metrics *metrics, struct session *session, int *status)
                                  &metrics->names, &metrics->maps);
     if (error)
         return error;
+    warn_of_missing(metrics, session);
     if ((error = session_begin(session)))
         return error;
     metrics->is_running = true;

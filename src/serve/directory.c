@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/open_foreign.h"
@@ -64,10 +65,23 @@ static int by_name(const void *one, const void *other)
     return strcmp(((const struct script_file *)one)->name, ((const struct script_file *)other)->name);
 }
 
+/* Tells of the option for whoever has mounted the directory read-only, because others may write to it. */
+static void add_hint(const char *path, struct text *why)
+{
+    struct statvfs system;
+    const int directory = foreign_open_directory(path);
+    if (directory >= 0 && !fstatvfs(directory, &system) && system.f_flag & ST_RDONLY)
+        text_add(why, "; --trust-read-only takes what is mounted read-only");
+    if (directory >= 0)
+        close(directory);
+}
+
 int directory_read(const char *path, struct script_files *out, struct text *why)
 {
     *out = (struct script_files){0};
     const int found = trusted_find(path, why);
+    if (found == -EPERM)
+        add_hint(path, why);
     const int descriptor = found < 0 ? found : openat(found, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int error = descriptor < 0 && found >= 0 ? -errno : descriptor < 0 ? descriptor : 0;
     DIR *directory = error ? NULL : fdopendir(descriptor);

@@ -108,13 +108,25 @@ const struct settings *session_settings(const struct session *session)
     return &session->options.settings;
 }
 
-struct span session_map_use(const struct session *session, size_t map)
+static const struct map_symbol *map_symbol(const struct session *session, size_t map)
 {
     const struct checker *checker = &session->compiler->checker;
     for (size_t i = 0; i < checker->map_count; i++)
         if (checker->maps[i]->index == (int)map)
-            return checker->maps[i]->first;
-    return (struct span){0};
+            return checker->maps[i];
+    return NULL;
+}
+
+struct span session_map_use(const struct session *session, size_t map)
+{
+    const struct map_symbol *symbol = map_symbol(session, map);
+    return symbol ? symbol->first : (struct span){0};
+}
+
+bool session_map_is_notebook(const struct session *session, size_t map)
+{
+    const struct map_symbol *symbol = map_symbol(session, map);
+    return symbol && symbol->is_used && symbol->is_deleted;
 }
 
 struct host *session_host(const struct session *session)

@@ -162,6 +162,9 @@ const struct source *session_source(const struct session *session); /* the first
 const struct settings *session_settings(const struct session *session);
 /* Where the script uses a map of the image first; a span of no source: it is none of the script's. */
 struct span session_map_use(const struct session *session, size_t map);
+/* Whether a map is the script's own notebook, such as the times at which something began: expressions use its values, and
+ * delete() removes its keys. */
+bool session_map_is_notebook(const struct session *session, size_t map);
 /* Whether it runs over recordings, whose time is its own. */
 bool session_is_replay(const struct session *session);
 /* What the script calls where records are handled. */

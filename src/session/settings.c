@@ -60,6 +60,7 @@ static const struct setting_line {
     {"str_trunc_trailer", SETTING_TEXT, AT(str_trunc_trailer), 0, 0, 0, NULL, "..", NULL},
     {"metric_prefix", SETTING_TEXT, AT(metric_prefix), 0, 0, 0, NULL, "", NULL},
     {"labels", SETTING_TEXT, AT(labels), 0, 0, 0, NULL, "", NULL},
+    {"metrics", SETTING_TEXT, AT(metrics), 0, 0, 0, NULL, "", NULL},
     /* Symbols are looked up once, when they are printed, and kept. */
     {"cache_user_symbols", SETTING_WORD, SIZE_MAX, 0, 0, 0, cache_words, NULL, NULL},
     {"lazy_symbolication", SETTING_NOTHING, SIZE_MAX, 0, 0, 0, NULL, NULL, NULL},

@@ -31,6 +31,7 @@ struct settings {
     bool print_maps_on_exit, cpp_demangle, show_debug_info;
     const char *license, *str_trunc_trailer;
     const char *metric_prefix, *labels; /* of metrics (--openmetrics); "": chosen for the script */
+    const char *metrics;                /* the maps that are metrics; "": chosen for the script */
     uint64_t given;                     /* by the environment: a bit per line of the table */
 };
 

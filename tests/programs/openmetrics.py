@@ -140,6 +140,17 @@ result("promtool finds nothing to complain about", lint(text))
 text, done = publish('config = { metric_prefix = "my-own" } begin { @a = count(); @["x"] = 1; exit(); }')
 result("a prefix of its own", wanted(numbers(text), {"my_own_a_total": 1, 'my_own{key0="x"}': 1}))
 
+NOTED = """
+begin { @began[1] = nsecs; @began[2] = 5; @open["x"] = 1; @open["y"] = 1; }
+begin { if (@began[1]) { @took = hist(nsecs - @began[1]); } delete(@began, 1); delete(@open, "y"); exit(); }
+"""
+text, done = publish(NOTED)
+result("what the script keeps for itself is no metric", done.stderr.decode() or wanted(numbers(text), {"spoor_script_took_count": 1, 'spoor_script_open{key0="x"}': 1}) or ("began" in text and text))
+text, done = publish('config = { metrics = "@began, @open" }' + NOTED)
+result("but it is if it is named, and what is not named is none", done.stderr.decode() or wanted(numbers(text), {'spoor_script_began{key0="2"}': 5, 'spoor_script_open{key0="x"}': 1}) or ("took" in text and text))
+text, done = publish('config = { metrics = "@took,@x\x1b" }' + NOTED)
+result("a name that is no map is told", None if "WARNING: the setting metrics names @x\\x1b, which is no map of numbers" in done.stderr.decode() and "spoor_script_took_count 1" in text else done.stderr.decode() + text)
+
 text, done = publish(r'begin { @["q\"b\\n\n"] = count(); @["\xff\xc3z"] = count(); exit(); }')
 result("values of labels are escaped, and UTF-8", done.stderr.decode() or wanted(numbers(text), {
     r'spoor_script_total{key0="q\"b\\n\n"}': 1, 'spoor_script_total{key0="\ufffd\ufffdz"}': 1}) or lint(text))

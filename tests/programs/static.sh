@@ -21,7 +21,7 @@ if nm "$build/spoor" 2>/dev/null | grep -q __asan_init; then
     exit 0
 fi
 
-make -s -C "$root" BUILD="$build" "$build/spoor-static" >log 2>&1
+make -s -C "$root" BUILD="$build" static >log 2>&1
 result $? "it is linked" log
 [ -x "$build/spoor-static" ] || exit 0
 [ "$(stat -c %s "$build/spoor-static")" -lt $((5 << 20)) ]
@@ -68,9 +68,25 @@ result $? "top prints tables" errors
 script -qec "$build/spoor-static top -e 'begin { exit(); }'" /dev/null </dev/null >out 2>&1
 [ $? = 1 ] && grep -q 'the screen needs libncursesw.so.6: this program is linked statically' out && grep -q 'HINT: .*--batch' out
 result $? "top says that a screen needs a library" out
-"$build/spoor-static" -q --openmetrics :9435 -e 'begin { exit(); }' >out 2>&1
-[ $? = 1 ] && grep -q 'need libmicrohttpd.so.12: this program is linked statically' out && grep -q 'HINT: .*FILE.prom' out
-result $? "metrics over HTTP need a library" out
+"$build/spoor-static" -q --openmetrics "unix:$dir/socket" -e 'interval:ms:100 { @ticks = count(); }' >out 2>errors &
+static=$!
+for _ in $(seq 200); do
+    python3 -c 'import socket
+one = socket.socket(socket.AF_UNIX)
+one.connect("socket")
+one.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+print(one.makefile().read())' >page 2>/dev/null && grep -q '^spoor_ticks_total [1-9]' page && break
+    sleep 0.05
+done
+if nm "$build/gen/microhttpd.o" | grep -q MHD_start_daemon; then
+    grep -q '^spoor_ticks_total [1-9]' page
+    result $? "metrics over HTTP need no library" errors
+else
+    grep -q 'need libmicrohttpd.so.12: this program is linked statically' errors && grep -q 'HINT: .*FILE.prom' errors
+    result $? "metrics over HTTP need a library" errors
+fi
+kill -INT $static
+wait $static
 "$build/spoor-static" -q --openmetrics ./static.prom -e 'begin { @ = count(); exit(); }' >out 2>&1 && grep -qx 'spoor_total 1' static.prom
 result $? "metrics in a file need none" out
 alone doctor

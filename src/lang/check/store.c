@@ -513,7 +513,7 @@ static bool map_is_defined(struct checker *checker, const struct map_state *map,
 const struct type *check_map(struct checker *checker, struct node *node)
 {
     struct map_state *map = check_map_symbol(checker, node);
-    map->symbol.is_read = true;
+    map->symbol.is_used = true;
     if (!map_is_defined(checker, map, node))
         return NULL;
     const struct type *type = check_readable(map->symbol.value);
@@ -536,7 +536,6 @@ const struct type *check_map_argument(struct checker *checker, struct node *node
         return NULL;
     }
     struct map_state *map = node->map.key ? check_map_symbol(checker, node) : map_symbol(checker, node);
-    map->symbol.is_read = true;
     if (!map_is_defined(checker, map, node))
         return NULL;
     if (whole_only || check_is_whole_map(node))
