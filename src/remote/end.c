@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See end.h. There is one thread: while the trace runs, the other end is listened to each time that the session goes round its loop. */
+/* See end.h. While the trace runs a thread listens to the other end, and says that this one is alive. */
 #include "remote/end.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/whole.h"
 #include "base/wire.h"
 #include "remote/portable.h"
@@ -17,6 +18,7 @@
 enum {
     MARK_NS = 100 * NSEC_PER_MSEC, /* between two marks */
     LATE_NS = 50 * NSEC_PER_MSEC,  /* how late an event may come out of the rings */
+    ALIVE_MS = 1000,               /* how often it is said that this end is alive */
     PART = 64 << 10,
 };
 
@@ -24,6 +26,7 @@ enum {
 
 static void send_message(struct remote_end *end, enum remote_message message, struct text *payload)
 {
+    pthread_mutex_lock(&end->lock);
     remote_put(&end->sending, message, payload);
     if (end->sending.failed) {
         static const char missing[] = "WARNING: there is not enough memory for what is to be sent\n";
@@ -34,8 +37,16 @@ static void send_message(struct remote_end *end, enum remote_message message, st
         end->is_lost = true;
     }
     text_clear(&end->sending);
+    pthread_mutex_unlock(&end->lock);
     if (payload)
         text_free(payload);
+}
+
+static void send_mark(struct remote_end *end, uint64_t time)
+{
+    struct text payload = {0};
+    wire_put(&payload, time);
+    send_message(end, REMOTE_MARK, &payload);
 }
 
 static void printed(void *state, uint64_t time, const char *bytes, size_t length)
@@ -122,58 +133,60 @@ static bool next(struct remote_end *end, enum remote_message *message, struct cu
     }
 }
 
-/* Asks the session for the end in the same way as a user does. */
-static void ask_for_end(struct remote_end *end)
-{
-    if (!end->is_told)
-        kill(getpid(), SIGINT);
-    end->is_told = true;
-}
-
-static void listen_to(struct remote_end *end)
+/* In the thread: asks the session for the end in the same way as a user does, so that it is heard also while an event is
+ * handled. */
+static void hear(struct remote_end *end)
 {
     enum remote_message message;
     struct cursor payload;
-    while (!end->is_lost && poll(&(struct pollfd){end->in, POLLIN, 0}, 1, 0) > 0) {
-        int got = 1;
-        end->is_lost = !receive(end);
-        while (!end->is_lost && (got = remote_take(&end->received, &end->read, &message, &payload)) > 0) {
-            if (message == REMOTE_PING)
-                answer(end, &payload);
-            else if (message == REMOTE_STOP)
-                ask_for_end(end);
-        }
-        end->is_lost |= got < 0;
+    int got = 1;
+    if (!receive(end))
+        end->is_lost = true;
+    while (!end->is_lost && (got = remote_take(&end->received, &end->read, &message, &payload)) > 0)
+        if (message == REMOTE_STOP)
+            kill(getpid(), SIGINT);
+    if (got < 0 || end->is_lost) {
+        end->is_lost = true;
+        kill(getpid(), SIGINT);
     }
-    if (end->is_lost)
-        ask_for_end(end);
 }
 
-static void mark(struct remote_end *end, uint64_t time)
+static void *listen_to(void *state)
 {
-    const uint64_t now = clock_ns(CLOCK_BOOTTIME);
-    if (now - end->marked < MARK_NS)
-        return;
-    struct text payload = {0};
-    wire_put(&payload, time > LATE_NS ? time - LATE_NS : 0);
-    send_message(end, REMOTE_MARK, &payload);
-    end->marked = now;
+    struct remote_end *end = state;
+    while (!end->is_lost) {
+        struct pollfd in = {end->in, POLLIN, 0};
+        if (poll(&in, 1, ALIVE_MS) > 0)
+            hear(end);
+        else
+            send_mark(end, 0);
+    }
+    return NULL;
 }
 
 static void passed(void *state, struct session *session, uint64_t time, bool is_end)
 {
     struct remote_end *end = state;
+    const uint64_t now = clock_ns(CLOCK_BOOTTIME);
+    pthread_t thread;
     (void)session;
     end->is_end |= is_end;
-    listen_to(end);
-    mark(end, time);
+    if (!end->listens) { /* what need not be kept was given up before, so that the thread has it neither */
+        end->listens = true;
+        if (thread_start(&thread, listen_to, end))
+            kill(getpid(), SIGINT);
+    }
+    if (now - end->marked >= MARK_NS) {
+        send_mark(end, time > LATE_NS ? time - LATE_NS : 0);
+        end->marked = now;
+    }
 }
 
 /* While many probes are attached. */
 static void progress(void *state, size_t done, size_t total)
 {
     (void)done, (void)total;
-    mark(state, 0);
+    send_mark(state, 0);
 }
 
 /* ---- the order of things ---- */
@@ -185,7 +198,8 @@ int remote_end_open(struct remote_end *end, struct remote_request *request)
     struct cursor payload;
     struct text hello = {0};
     *end = (struct remote_end){.in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3),
-                               .out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)};
+                               .out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3),
+                               .lock = PTHREAD_MUTEX_INITIALIZER};
     if (null < 0 || end->in < 0 || end->out < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
         fputs("ERROR: the standard streams cannot be used\n", stderr);
@@ -230,6 +244,5 @@ void remote_end_close(struct remote_end *end, int status)
     struct text payload = {0};
     wire_put(&payload, (uint64_t)(uint8_t)status);
     send_message(end, REMOTE_END, &payload);
-    text_free(&end->received);
-    text_free(&end->sending);
+    end->is_lost = true; /* nothing follows */
 }

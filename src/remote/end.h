@@ -6,6 +6,8 @@
 #ifndef SPOOR_REMOTE_END_H
 #define SPOOR_REMOTE_END_H
 
+#include <pthread.h>
+
 #include "print/value.h"
 #include "remote/protocol.h"
 #include "session/session.h"
@@ -14,9 +16,10 @@ struct remote_end {
     int in, out;
     struct text received, sending;
     size_t read;
-    bool is_end;  /* no more events come */
-    bool is_lost; /* nobody is at the other end */
-    bool is_told; /* the session was asked to end */
+    bool is_end;          /* no more events come */
+    _Atomic bool is_lost; /* nobody is at the other end */
+    bool listens;         /* a thread listens to the other end */
+    pthread_mutex_t lock; /* held while something is sent */
     uint64_t marked;
     struct session_observer observer;
     struct map_watcher watcher;

@@ -15,7 +15,7 @@
 enum {
     PINGS = 5,
     LOGIN_MS = 30000,        /* until the host's shell says something */
-    COMPILE_MS = 60000,      /* until the script can be started */
+    COMPILE_MS = 60000,      /* until the script was compiled, and until its probes are attached */
     SILENCE_MS = 10000,      /* at any other time */
     LEAVING_MS = 2000,       /* once it has sent all */
     GREETING_MAX = 64 << 10, /* bytes that a login may print */
@@ -266,6 +266,14 @@ static int hear_lines(struct remote_host *host, struct cursor *payload)
                : merge_lines(host->common->merge, host->index, time + (uint64_t)host->behind, bytes, length);
 }
 
+static void hear_mark_of_time(struct remote_host *host, uint64_t time)
+{
+    if (!time)
+        return;
+    host->is_live = true;
+    merge_mark(host->common->merge, host->index, time + (uint64_t)host->behind);
+}
+
 static int hear(struct remote_host *host, enum remote_message message, struct cursor *payload)
 {
     struct merge *merge = host->common->merge;
@@ -291,7 +299,7 @@ static int hear(struct remote_host *host, enum remote_message message, struct cu
             say_lines(host, text, strlen(text));
         break;
     }
-    case REMOTE_MARK: merge_mark(merge, host->index, wire_take(payload) + (uint64_t)host->behind); break;
+    case REMOTE_MARK: hear_mark_of_time(host, wire_take(payload)); break;
     case REMOTE_END:
         host->status = (int)wire_take_within(payload, UINT8_MAX);
         host->state = HOST_LEAVING;
@@ -324,7 +332,7 @@ void host_wait(const struct remote_host *host, struct pollfd *streams)
 {
     const bool copies = host->state == HOST_COPYING && host->copied < host->common->binary.size;
     const bool sends = copies || host->sending.length > host->sent;
-    const bool is_full = merge_is_full(host->common->merge);
+    const bool is_full = merge_is_full(host->common->merge, host->index);
     streams[0] = (struct pollfd){sends ? host->ssh.in : -1, POLLOUT, 0};
     streams[1] = (struct pollfd){is_full ? -1 : host->ssh.out, POLLIN, 0};
     streams[2] = (struct pollfd){host->ssh.err, POLLIN, 0};
@@ -413,10 +421,9 @@ void host_act(struct remote_host *host, const struct pollfd *streams)
 
 void host_look(struct remote_host *host, uint64_t now)
 {
-    const uint64_t bound = host->state == HOST_LOGGING_IN  ? LOGIN_MS
-                           : host->state == HOST_COMPILING ? COMPILE_MS
-                                                           : SILENCE_MS;
-    if (merge_is_full(host->common->merge)) /* it may be waiting for us */
+    const bool begins = host->state == HOST_COMPILING || (host->state == HOST_RUNNING && !host->is_live);
+    const uint64_t bound = host->state == HOST_LOGGING_IN ? LOGIN_MS : begins ? COMPILE_MS : SILENCE_MS;
+    if (merge_is_full(host->common->merge, host->index)) /* it may be waiting for us */
         hear_of(host);
     else if (host->state == HOST_LEAVING &&
              ((host->ssh.out < 0 && host->ssh.err < 0) || now - host->heard > LEAVING_MS))

@@ -43,6 +43,7 @@ struct remote_host {
     int64_t wall_ahead;  /* how far its wall clock is ahead of ours */
     int status;          /* of its script */
     bool has_failed;
+    bool is_live;      /* its probes are attached */
     bool cannot_start; /* the script was not compiled there */
 };
 

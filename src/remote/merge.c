@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See merge.h. What waits is one list in order of time. */
+/* See merge.h. What waits is a list for each host, in order of time, and one of maps: the oldest of all goes out first. */
 #include "remote/merge.h"
 
 #include <errno.h>
@@ -15,6 +15,8 @@
 enum {
     LINE_BYTES_MAX = 1 << 20,  /* of what no newline ends */
     END_BYTES_MAX = 256 << 20, /* of the maps of the end, from one host */
+    END_MAPS_MAX = 4096,       /* how many of them */
+    WAITING_MAPS_MAX = 1024,   /* how many maps of one host may wait before no more is read from it */
 };
 
 struct item {
@@ -25,8 +27,7 @@ struct item {
     struct text line;
     size_t bytes;               /* how much of merge->bytes it is */
     struct remote_round *round; /* or NULL: it is a line */
-    size_t answers;             /* how many hosts are in the round */
-    bool has[];                 /* which */
+    bool has[];                 /* which hosts are in the round */
 };
 
 struct list {
@@ -36,16 +37,18 @@ struct list {
 struct stream {
     uint64_t mark; /* all that is older has arrived */
     bool is_over;
+    struct list waiting;
     struct text line; /* its last one, without an end yet */
     uint64_t time;
-    struct item *end; /* the last map of the end that it is in */
-    size_t end_bytes; /* of those maps */
+    struct item *end;           /* the last map of the end that it is in */
+    size_t end_bytes, end_maps; /* of those maps, and how many they are */
+    size_t waiting_maps;
 };
 
 struct merge {
     const struct merge_options *options;
-    struct list waiting, at_end;
-    size_t bytes; /* of what waits */
+    struct list rounds, at_end; /* maps of the running trace, and of its end */
+    size_t bytes;               /* of what waits */
     bool warned_of_types;
     struct printer printer;
     struct text out;
@@ -92,12 +95,12 @@ static void insert_by_time(struct list *list, struct item *item)
     insert_behind(list, before, item);
 }
 
-static struct item *item_new(const struct merge *merge, size_t host, uint64_t time)
+/* hosts: 0 for a line. */
+static struct item *item_new(size_t hosts, uint64_t time)
 {
-    struct item *item = calloc(1, sizeof *item + merge->options->host_count * sizeof *item->has);
+    struct item *item = calloc(1, sizeof *item + hosts * sizeof *item->has);
     if (!item)
         return NULL;
-    item->host = host;
     item->time = time;
     item->arrived = clock_ms(CLOCK_MONOTONIC);
     return item;
@@ -108,6 +111,14 @@ static void item_free(struct item *item)
     round_free(item->round);
     text_free(&item->line);
     free(item);
+}
+
+static void list_free(struct list *list)
+{
+    for (struct item *item = list->first, *next; item; item = next) {
+        next = item->next;
+        item_free(item);
+    }
 }
 
 /* ---- lines ---- */
@@ -151,17 +162,18 @@ static void write_line(struct merge *merge, const struct item *item)
 static int end_line(struct merge *merge, size_t host)
 {
     struct stream *stream = &merge->streams[host];
-    struct item *item = item_new(merge, host, stream->time);
+    struct item *item = item_new(0, stream->time);
     if (!item || stream->line.failed) {
         free(item);
         text_free(&stream->line);
         return -ENOMEM;
     }
+    item->host = host;
     item->line = stream->line;
     item->bytes = sizeof *item + item->line.room;
     merge->bytes += item->bytes;
     stream->line = (struct text){0};
-    insert_by_time(&merge->waiting, item);
+    insert_by_time(&stream->waiting, item);
     return 0;
 }
 
@@ -217,8 +229,8 @@ static struct item *begin_round(struct merge *merge, size_t host, uint64_t time,
 {
     const struct merge_options *options = merge->options;
     const bool apart = options->per_host || (options->host_count > 1 && !type_is_aggregation(map->value));
-    struct list *list = map->print.is_end ? &merge->at_end : &merge->waiting;
-    struct item *item = item_new(merge, host, time);
+    struct list *list = map->print.is_end ? &merge->at_end : &merge->rounds;
+    struct item *item = item_new(options->host_count, time);
     if (!item)
         return NULL;
     item->round = round_new(options->builtins, message, apart ? options->hosts : NULL, options->host_count);
@@ -237,11 +249,12 @@ static struct item *begin_round(struct merge *merge, size_t host, uint64_t time,
 static int add_map(struct merge *merge, size_t host, const struct portable_map *map, struct cursor message,
                    int64_t behind)
 {
-    struct list *list = map->print.is_end ? &merge->at_end : &merge->waiting;
+    struct list *list = map->print.is_end ? &merge->at_end : &merge->rounds;
     const uint64_t time = map->print.time + (uint64_t)behind;
     const size_t bytes = cursor_left(&message);
     struct stream *stream = &merge->streams[host];
-    if (map->print.is_end && (stream->end_bytes += bytes) > END_BYTES_MAX)
+    if (map->print.is_end &&
+        ((stream->end_bytes += bytes) > END_BYTES_MAX || ++stream->end_maps > END_MAPS_MAX))
         return -EBADMSG;
     struct item *item = find_round(list, host, map);
     if (!item)
@@ -249,12 +262,12 @@ static int add_map(struct merge *merge, size_t host, const struct portable_map *
     if (!item)
         return -ENOMEM;
     item->has[host] = true;
-    item->answers++;
     if (map->print.is_end) {
         stream->end = item;
     } else {
         item->bytes += bytes;
         merge->bytes += bytes;
+        stream->waiting_maps++;
         if (time > item->time) {
             take_out(list, item);
             item->time = time;
@@ -308,6 +321,8 @@ static void write_item(struct merge *merge, struct list *list, struct item *item
         write_line(merge, item);
     else if (round_print(item->round, &merge->printer))
         merge->out.failed = true;
+    for (size_t i = 0; item->round && list == &merge->rounds && i < merge->options->host_count; i++)
+        merge->streams[i].waiting_maps -= item->has[i];
     take_out(list, item);
     merge->bytes -= item->bytes;
     item_free(item);
@@ -315,12 +330,16 @@ static void write_item(struct merge *merge, struct list *list, struct item *item
         flush(merge);
 }
 
-static size_t running(const struct merge *merge)
+/* The list with the oldest of what waits; NULL: nothing does. */
+static struct list *oldest(struct merge *merge)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < merge->options->host_count; i++)
-        count += !merge->streams[i].is_over;
-    return count;
+    struct list *found = merge->rounds.first ? &merge->rounds : NULL;
+    for (size_t i = 0; i < merge->options->host_count; i++) {
+        struct list *list = &merge->streams[i].waiting;
+        if (list->first && (!found || list->first->time < found->first->time))
+            found = list;
+    }
+    return found;
 }
 
 static bool is_due(const struct merge *merge, const struct item *item, uint64_t now)
@@ -351,21 +370,22 @@ void merge_over(struct merge *merge, size_t host)
 void merge_go_on(struct merge *merge)
 {
     const uint64_t now = clock_ms(CLOCK_MONOTONIC);
-    const bool is_alone = running(merge) == 0;
-    while (merge->waiting.first && (is_alone || is_due(merge, merge->waiting.first, now)))
-        write_item(merge, &merge->waiting, merge->waiting.first);
+    struct list *list;
+    while ((list = oldest(merge)) && is_due(merge, list->first, now))
+        write_item(merge, list, list->first);
     flush(merge);
 }
 
-bool merge_is_full(const struct merge *merge)
+bool merge_is_full(const struct merge *merge, size_t host)
 {
-    return merge->bytes > MERGE_BYTES_MAX;
+    return merge->bytes > MERGE_BYTES_MAX || merge->streams[host].waiting_maps > WAITING_MAPS_MAX;
 }
 
 void merge_finish(struct merge *merge)
 {
-    while (merge->waiting.first)
-        write_item(merge, &merge->waiting, merge->waiting.first);
+    struct list *list;
+    while ((list = oldest(merge)))
+        write_item(merge, list, list->first);
     if (merge->at_end.first && !merge->options->json)
         text_add(&merge->out, "\n\n");
     while (merge->at_end.first)
@@ -375,14 +395,12 @@ void merge_finish(struct merge *merge)
 
 void merge_free(struct merge *merge)
 {
-    struct list *lists[] = {&merge->waiting, &merge->at_end};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (struct item *item = lists[i]->first, *next; item; item = next) {
-            next = item->next;
-            item_free(item);
-        }
-    for (size_t i = 0; i < merge->options->host_count; i++)
+    list_free(&merge->rounds);
+    list_free(&merge->at_end);
+    for (size_t i = 0; i < merge->options->host_count; i++) {
+        list_free(&merge->streams[i].waiting);
         text_free(&merge->streams[i].line);
+    }
     text_free(&merge->out);
     printer_free(&merge->printer);
     free(merge);

@@ -38,8 +38,8 @@ void merge_mark(struct merge *merge, size_t host, uint64_t time);
 void merge_over(struct merge *merge, size_t host);
 /* Prints what need not wait any longer. */
 void merge_go_on(struct merge *merge);
-/* Whether so much waits that no more should be read. */
-bool merge_is_full(const struct merge *merge);
+/* Whether so much waits that no more should be read from a host. */
+bool merge_is_full(const struct merge *merge, size_t host);
 /* Prints all that waits, then the maps of the end. */
 void merge_finish(struct merge *merge);
 void merge_free(struct merge *merge);

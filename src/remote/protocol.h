@@ -11,7 +11,7 @@
  *     STOP     end the trace            LINES     what the script printed, with its time
  *                                       REPORT    what is said beside the output
  *                                       MAP       a map that is printed (remote/portable.h)
- *                                       MARK      a time: all that is older has been sent
+ *                                       MARK      a time: all that is older has been sent; 0: only that it is alive
  *                                       END       exit status; nothing follows
  *
  * All times are those of the sender's boot clock. Whatever a host sends is untrusted. */

@@ -322,6 +322,111 @@ def interrupts():
     check("killed, nothing goes on", all_gone())
 
 
+# What a host answers instead of a spoor: it is told by its first word.
+FALSE_HOST = r"""
+import os, random, struct, sys, time
+what = sys.argv[1]
+def put(data):
+    while data:
+        data = data[os.write(1, data):]
+def message(kind, *payload):
+    data = b"".join(struct.pack("<Q", word) if isinstance(word, int) else struct.pack("<Q", len(word)) + word + bytes(-len(word) % 8)
+                    for word in payload)
+    put(struct.pack("<II", kind, len(data)) + data)
+def read_message():
+    head = sys.stdin.buffer.read(8)
+    if len(head) < 8:
+        sys.exit()
+    kind, size = struct.unpack("<II", head)
+    return kind, sys.stdin.buffer.read(size)
+def begin():
+    put(b"spoor-on: have\n")
+    message(4, 0x31726f6f7073)
+    while True:
+        kind, payload = read_message()
+        if kind == 1:
+            put(struct.pack("<II", 5, 24) + payload + struct.pack("<QQ", time.clock_gettime_ns(time.CLOCK_BOOTTIME), time.time_ns()))
+        elif kind == 0:
+            message(6, 1)
+        elif kind == 2:
+            return
+if what == "lines":
+    while True:
+        put(b"x\n" * 4096)
+if what == "one-line":
+    while True:
+        put(b"x" * 65536)
+if what == "noise":
+    put(b"spoor-on: have\n")
+    while True:
+        put(random.randbytes(65536))
+if what == "long":
+    put(b"spoor-on: have\n" + struct.pack("<II", 4, 0xffffffff))
+if what == "silent":
+    time.sleep(1000)
+if what == "errors":
+    while True:
+        os.write(2, b"\x1b[2Jwrong " * 1000)
+if what in ("endless", "maps", "rounds", "future", "text", "none"):
+    begin()
+if what == "endless":
+    while True:
+        message(7, 1, b"y" * 65536)
+if what == "future":
+    message(10, 2**64 - 1)
+    while True:
+        message(7, 2**63, b"z\n" * 1000)
+if what in ("maps", "rounds"):
+    name = 0
+    while True:
+        name += 1
+        types = struct.pack("<QQQQ", 0, 1, 22, 8) + b"count_t\0" + struct.pack("<QQQQQQQQ", 0, 0, 1, 0, 0, 0, 0, 0)
+        message(9, 1, int(what == "maps"), 0, 0, b"@%d\0" % name, types, 0, bytes(8))
+if what == "text":
+    message(8, b"\x1b[2Jtold\nb: forged\n\0")
+    message(11, 0)
+if what == "none":
+    message(3)
+time.sleep(1000)
+"""
+
+
+def end_of(name):
+    with open(name, "rb") as file:
+        file.seek(max(0, os.path.getsize(name) - 100000))
+        return file.read().decode(errors="surrogateescape")
+
+
+@part
+def hosts_that_lie():
+    write("false.py", FALSE_HOST)
+    write("false.sh", f'for last; do :; done; while [ $# -gt 2 ]; do shift; done; case $1 in honest) exec sh -c "$last";; '
+          f'*) exec python3 {here}/false.py "$1";; esac\n')
+    home = {**os.environ, "HOME": here + "/home-h0"}
+    wanted = {"lines": "", "one-line": "its login prints without end", "noise": "no spoor", "long": "no spoor",
+              "endless": "", "maps": "no spoor", "rounds": "", "future": "", "none": "no spoor", "errors": ""}
+    for what, reason in wanted.items():
+        began = time.monotonic()
+        with open("err", "w+") as err, open("out", "w+") as out:
+            process = subprocess.Popen([static, "-q", "--on", "honest," + what, "--ssh", f"sh {here}/false.sh", "-e",
+                                        'interval:ms:300 { @ = count(); @i++; if (@i == 3) { exit(); } }'],
+                                       stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=home)
+            if not reason: # it never ends by itself: after a while the user ends it
+                time.sleep(3)
+                process.send_signal(signal.SIGINT)
+            _, status, usage = os.wait4(process.pid, 0)
+        said, printed = end_of("err"), end_of("out")
+        check(what + ": it is given up, and the other one is whole",
+              (reason in said and f"ERROR: {what}: " in said and "@: 3\n" in printed and os.waitstatus_to_exitcode(status) == 1)
+              if reason else time.monotonic() - began < 40, said[-500:] + printed[-500:])
+        check(what + ": memory is bounded", usage.ru_maxrss < 300 << 10, f"{usage.ru_maxrss} KB")
+        check(what + ": nothing raw is told", "\x1b" not in said, said[:300])
+    done = subprocess.run([static, "-q", "--on", "text", "--ssh", f"sh {here}/false.sh", "-e", "begin { }"],
+                          capture_output=True, text=True, env=home, timeout=30)
+    os.unlink("out")
+    check("what is told has the host before each line", done.stderr == "text: \\x1b[2Jtold\ntext: b: forged\n", done)
+
+
 set_up()
 for name in parts:
     if len(sys.argv) < 3 or sys.argv[2] in name:
