@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/terminal.h"
 #include "base/wire.h"
 
 enum {
@@ -25,31 +24,31 @@ enum {
 
 /* ---- what is said of it ---- */
 
-static void say(const struct remote_host *host, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void say(const struct remote_host *host, const char *format, ...)
-{
-    const struct remote_options *options = host->common->options;
-    struct text text = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    terminal_vprint(&text, format, arguments);
-    va_end(arguments);
-    options->say(options->state, text.failed ? "ERROR: there is not enough memory\n" : text_string(&text));
-    text_free(&text);
-}
-
-/* Each line of what it says beside its output, behind its name. */
+/* Each line of what it says beside its output. */
 static void say_lines(const struct remote_host *host, const char *lines, size_t length)
 {
     while (length) {
         const char *end = memchr(lines, '\n', length);
         const size_t part = end ? (size_t)(end - lines) : length;
         if (part)
-            say(host, "%s: %.*s\n", host->name, (int)part, lines);
+            notes_add(host->common->notes, host->index, false, lines, part);
         lines += part + (end != NULL);
         length -= part + (end != NULL);
     }
+}
+
+static void hint(const struct remote_host *host, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void hint(const struct remote_host *host, const char *format, ...)
+{
+    struct text text = {0};
+    va_list arguments;
+    text_add(&text, "HINT: ");
+    va_start(arguments, format);
+    text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    notes_add(host->common->notes, host->index, false, text_string(&text), text.length);
+    text_free(&text);
 }
 
 static void free_texts(struct remote_host *host)
@@ -128,8 +127,9 @@ void host_fail(struct remote_host *host, const char *format, ...)
     va_start(arguments, format);
     text_vprintf(&reason, format, arguments);
     va_end(arguments);
-    say(host, "ERROR: %s: %s%s\n", host->name, text_string(&reason),
-        host->state == HOST_RUNNING ? "; what it has counted and not printed is missing" : "");
+    if (host->state == HOST_RUNNING)
+        text_add(&reason, "; what it has counted and not printed is missing");
+    notes_add(host->common->notes, host->index, true, text_string(&reason), reason.length);
     text_free(&reason);
     host->has_failed = true;
     be_over(host);
@@ -177,12 +177,12 @@ static void send_binary(struct remote_host *host, const char *machine)
     if (!binary->bytes) {
         host_fail(host, "it has no spoor " SPOOR_VERSION ", and this one cannot be copied: %s",
                   text_string(&host->common->no_binary));
-        say(host, "HINT: --on-binary names a static one (make static), or install spoor there\n");
+        hint(host, "--on-binary names a static one (make static), or install spoor there");
     } else if (strcmp(machine, binary->machine) != 0) {
         host_fail(host, "it is of another architecture, %.40s, than the spoor that is to be copied, %s",
                   machine, binary->machine);
-        say(host, "HINT: --on-binary names one of its own (make static FOR=%.40s), or install spoor there\n",
-            machine);
+        hint(host, "--on-binary names one of its own (make static FOR=%.40s), or install spoor there",
+             machine);
     } else {
         host->state = HOST_COPYING;
     }

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "remote/merge.h"
+#include "remote/notes.h"
 #include "remote/remote.h"
 #include "remote/ssh.h"
 
@@ -50,6 +51,7 @@ struct remote_host {
 struct host_common {
     const struct remote_options *options;
     struct merge *merge;
+    struct notes *notes;
     struct remote_binary binary;
     struct text no_binary; /* why there is none */
     struct text script, request;

@@ -21,6 +21,7 @@ struct remote {
     const struct remote_options *options;
     struct host_common common;
     struct merge_options merge_options;
+    struct notes notes;
     struct remote_host *hosts;
     struct pollfd *streams; /* HOST_STREAMS of each host */
     bool is_stopping;
@@ -72,7 +73,12 @@ static int prepare(struct remote *remote)
                                                    .print = options->print,
                                                    .warn = options->say,
                                                    .state = options->state};
+    remote->notes = (struct notes){.hosts = options->hosts,
+                                   .host_count = options->host_count,
+                                   .say = options->say,
+                                   .state = options->state};
     common->options = options;
+    common->notes = &remote->notes;
     common->merge = merge_new(&remote->merge_options);
     common->command = ssh_command(options->ssh ? options->ssh : "ssh");
     remote->hosts = calloc(options->host_count, sizeof *remote->hosts);
@@ -94,13 +100,16 @@ static int prepare(struct remote *remote)
     return common->script.failed || common->request.failed ? -ENOMEM : 0;
 }
 
-/* Says by how much clocks differ: "0.51 ms ahead". */
-static void tell_clock(const struct remote *remote, const struct remote_host *host)
+/* Says by how much clocks differ: "its clock is 0.51 ms ahead". */
+static void tell_clock(struct remote *remote, const struct remote_host *host)
 {
     const int64_t ahead = host->wall_ahead;
     const double ms = (double)(ahead < 0 ? -ahead : ahead) / NSEC_PER_MSEC;
-    say(remote, "%s: its clock is %.3f ms %s, give or take %.3f ms\n", host->name, ms,
-        ahead < 0 ? "behind" : "ahead", (double)host->round_trip / 2 / NSEC_PER_MSEC);
+    struct text text = {0};
+    text_printf(&text, "its clock is %.3f ms %s, give or take %.3f ms", ms, ahead < 0 ? "behind" : "ahead",
+                (double)host->round_trip / 2 / NSEC_PER_MSEC);
+    notes_add(&remote->notes, host->index, false, text_string(&text), text.length);
+    text_free(&text);
 }
 
 /* All begin together, so that intervals of different hosts come at the same time. */
@@ -176,6 +185,7 @@ static void go_round(struct remote *remote)
         host_look(&remote->hosts[i], now);
     start_together(remote);
     merge_go_on(remote->common.merge);
+    notes_tell(&remote->notes, false);
     const bool is_asked = *remote->options->is_asked || remote->options->is_broken(remote->options->state);
     if (is_asked && !remote->is_stopping)
         stop(remote);
@@ -189,6 +199,7 @@ static void free_all(struct remote *remote)
     struct host_common *common = &remote->common;
     for (size_t i = 0; remote->hosts && i < remote->options->host_count; i++)
         host_leave(&remote->hosts[i]);
+    notes_free(&remote->notes);
     if (common->merge)
         merge_free(common->merge);
     remote_binary_close(&common->binary);
@@ -217,6 +228,7 @@ int remote_run(const struct remote_options *options)
         while (count_in(&remote, HOST_LOGGING_IN, HOST_LEAVING))
             go_round(&remote);
         merge_finish(remote.common.merge);
+        notes_tell(&remote.notes, true);
         status = result(&remote);
     } else {
         for (size_t i = 0; remote.hosts && i < options->host_count; i++)

@@ -9,6 +9,7 @@
  *   portable.c  maps on their way
  *   round.c     a map of several hosts as one
  *   merge.c     lines and maps in order of time
+ *   notes.c     what is said beside the output
  *   end.c       the other end: a session whose output is sent
  *
  * A host is untrusted here: whatever it sends is checked, bounded, and escaped where it reaches a terminal. It can say wrong things
