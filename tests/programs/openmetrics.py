@@ -13,7 +13,8 @@ import stat
 import subprocess
 import sys
 import time
-import urllib.parse
+
+from prometheus import Prometheus, free_port
 
 root, build = sys.argv[1:3]
 spoor = os.path.join(build, "spoor")
@@ -328,12 +329,6 @@ result("a full disk", full_disk())
 
 # ---- over HTTP ----
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def ask(port, path="/metrics", method="GET", timeout=20, **headers):
     """Status, headers and body of an answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
@@ -370,40 +365,6 @@ if not any(os.path.exists(os.path.join(directory, "libmicrohttpd.so.12")) for di
            ["/lib", "/usr/lib", "/lib64", "/usr/lib64", *glob.glob("/usr/lib/*-linux-gnu")]):
     print("skip openmetrics over HTTP: there is no libmicrohttpd")
     sys.exit()
-
-
-class Prometheus:
-    """A server that scrapes one target."""
-
-    def __init__(self, name, target, *options):
-        os.mkdir(name)
-        with open(name + "/prometheus.yml", "w") as file:
-            file.write(f"""global: {{scrape_interval: 250ms, scrape_timeout: 250ms}}
-scrape_configs: [{{job_name: spoor, static_configs: [{{targets: ["127.0.0.1:{target}"]}}]}}]
-""")
-        self.port = free_port()
-        self.log = open(name + "/log", "w")
-        self.process = subprocess.Popen(
-            ["prometheus", f"--config.file={name}/prometheus.yml", f"--storage.tsdb.path={name}/data",
-             f"--web.listen-address=127.0.0.1:{self.port}", *options], stdout=self.log, stderr=self.log,
-            env={**os.environ, "GOMAXPROCS": "2"})
-
-    def ask(self, query):
-        """The only answer to a query: a number, or None."""
-        try:
-            body = ask(self.port, "/api/v1/query?" + urllib.parse.urlencode({"query": query}))[2]
-        except OSError:
-            return None
-        found = json.loads(body).get("data", {}).get("result", [])
-        return float(found[0]["value"][1]) if len(found) == 1 and "value" in found[0] else None
-
-    def end(self):
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        finally:
-            self.process.kill()
-            self.log.close()
 
 
 SCRAPED = """
