@@ -23,7 +23,8 @@ static inline unsigned digit_value(char c)
  * there were digits and the number fits. The value is 0 if there were none, and UINT64_MAX if it does not fit. */
 bool number_take(const char **at, const char *end, unsigned base, uint64_t *value);
 
-/* Writes decimal digits at a place with room for 20 of them. Returns their end; nothing ends them. */
+enum { NUMBER_DIGITS_MAX = 20 };
+/* Writes decimal digits at a place with room for NUMBER_DIGITS_MAX. Returns their end; nothing ends them. */
 char *number_write(char *at, uint64_t value);
 
 /* ---- as files of the kernel and the command line have them: the whole text is the number ---- */

@@ -64,10 +64,11 @@ static int print_events(struct listing *listing, bool *over)
     struct report *report = listing->report;
     struct recording_event event;
     struct object_step step;
+    const bool passes_all = filter_is_empty(&listing->filter);
     int got = 0;
     while (!report_stop && !report->is_closed && !*over && (got = report_next(report, &event, &step)) == 1) {
         listing->lost += event.lost;
-        if (filter_passes(&listing->filter, report->recording, &event, &step)) {
+        if (passes_all || filter_passes(&listing->filter, report->recording, &event, &step)) {
             if (listing->lines &&
                 (got = print_lines(listing, recording_time(report->recording, event.stamp))))
                 return got;

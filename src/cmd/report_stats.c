@@ -184,9 +184,7 @@ static int add_events(struct report *report, struct filter *filter, struct laten
 {
     struct object_step step;
     int error = 0;
-    bool filters = filter->from || filter->to;
-    for (int i = 0; i < FILTER_KINDS; i++)
-        filters |= filter->kinds[i].count > 0;
+    const bool filters = !filter_is_empty(filter);
     for (int i = 0; i < count && !error; i++) {
         error = objects_follow(report->objects, &events[i], &step);
         if (error || events[i].is_outside ||

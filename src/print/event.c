@@ -11,7 +11,7 @@
 enum {
     CELL_NAME = 7,
     CELL_VALUE = 16,
-    NAME_BYTES_MAX = 64, /* longer names are cut */
+    NAME_BYTES_MAX = RECORDING_NAME_CUT, /* longer names are cut */
 };
 
 struct pen { /* builds one line; what it holds goes to `out` before anything long is added */
@@ -68,13 +68,26 @@ static void put_bytes(struct pen *pen, const char *bytes, size_t length)
     pen->at += length;
 }
 
-static void put_name(struct pen *pen, const char *name)
+static inline void put_short(struct pen *pen, const char *text, size_t length) /* at most NAME_BYTES_MAX */
 {
-    const size_t length = strnlen(name, NAME_BYTES_MAX);
     pen_need(pen, NAME_BYTES_MAX);
-    memcpy(pen->at, name, length);
+    memcpy(pen->at, text, length);
     pen->at += length;
 }
+
+/* A function of its own, where compilers know nothing of the length: a call is faster than what they put in its place. */
+static __attribute__((noinline)) void put_known(struct pen *pen, const char *name, size_t length)
+{
+    put_short(pen, name, length);
+}
+
+static void put_name(struct pen *pen, const char *name)
+{
+    put_known(pen, name, strnlen(name, NAME_BYTES_MAX));
+}
+
+/* Puts a text of the program's own, whose length the compiler knows. */
+#define PUT_TEXT(pen_, text_) put_short(pen_, "" text_, sizeof(text_) - 1)
 
 static inline void put_char(struct pen *pen, char c)
 {
@@ -82,30 +95,84 @@ static inline void put_char(struct pen *pen, char c)
     *pen->at++ = c;
 }
 
-/* Puts a number right-aligned in at least `width` columns. */
-static void put_unsigned(struct pen *pen, uint64_t value, unsigned width, char fill)
+static inline void put_number(struct pen *pen, uint64_t value)
 {
-    char digits[20];
-    const unsigned length = (unsigned)(number_write(digits, value) - digits);
-    pen_need(pen, 64);
-    for (; width > length && width <= 64; width--)
-        *pen->at++ = fill;
-    memcpy(pen->at, digits, length);
-    pen->at += length;
+    pen_need(pen, NUMBER_DIGITS_MAX);
+    pen->at = number_write(pen->at, value);
+}
+
+static inline unsigned count_digits(uint64_t value)
+{
+    static const uint64_t least[NUMBER_DIGITS_MAX] = {/* of a number with one digit more than the index */
+                                                      0,
+                                                      10,
+                                                      100,
+                                                      1000,
+                                                      10000,
+                                                      100000,
+                                                      1000000,
+                                                      10000000,
+                                                      100000000,
+                                                      1000000000,
+                                                      10000000000,
+                                                      100000000000,
+                                                      1000000000000,
+                                                      10000000000000,
+                                                      100000000000000,
+                                                      1000000000000000,
+                                                      10000000000000000,
+                                                      100000000000000000,
+                                                      1000000000000000000,
+                                                      10000000000000000000u};
+    const unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
+    const unsigned about =
+        bits * 1233 >> 12; /* as many decimal digits as so many bits have for certain: log10(2) */
+    return about + (value >= least[about]);
+}
+
+/* Puts a number right-aligned in at least `width` columns. */
+static inline void put_aligned(struct pen *pen, uint64_t value, unsigned width, char fill)
+{
+    enum { MOST = 32 }; /* a constant, so that it is two instructions and no call */
+    const unsigned length = count_digits(value);
+    pen_need(pen, MOST + NUMBER_DIGITS_MAX);
+    memset(pen->at, fill, MOST);
+    pen->at = number_write(pen->at + (width > length && width <= MOST ? width - length : 0), value);
+}
+
+/* Returns eight hexadecimal digits, the first in the lowest byte. */
+static inline uint64_t hex_eight(uint64_t value)
+{
+    const uint64_t ones = 0x0101010101010101;
+    value = (value << 16 | value) & 0x0000ffff0000ffff; /* each digit gets a byte of its own */
+    value = (value << 8 | value) & 0x00ff00ff00ff00ff;
+    value = (value << 4 | value) & 0x0f0f0f0f0f0f0f0f;
+    const uint64_t letters = (value + 6 * ones) >> 4 & ones; /* 1 where the digit is more than 9 */
+    return __builtin_bswap64(value + '0' * ones + ('a' - '0' - 10) * letters);
 }
 
 static void put_hex(struct pen *pen, uint64_t value)
 {
-    pen_need(pen, 16);
-    for (int shift = value ? (63 - __builtin_clzll(value)) & ~3 : 0; shift >= 0; shift -= 4)
-        *pen->at++ = "0123456789abcdef"[value >> shift & 15];
+    enum { EIGHT = 8 };
+    unsigned length = value ? (67u - (unsigned)__builtin_clzll(value)) / 4 : 1;
+    uint64_t digits = hex_eight(value & UINT32_MAX);
+    pen_need(pen, 2 * EIGHT);
+    if (length > EIGHT) {
+        const uint64_t first = hex_eight(value >> 32) >> 8 * (2 * EIGHT - length);
+        memcpy(pen->at, &first, sizeof first);
+        pen->at += length - EIGHT;
+        length = EIGHT;
+    }
+    digits >>= 8 * (EIGHT - length);
+    memcpy(pen->at, &digits, sizeof digits);
+    pen->at += length;
 }
 
 /* Puts nanoseconds as microseconds with three decimals. */
 static void put_time(struct pen *pen, uint64_t nanoseconds, unsigned width)
 {
     const unsigned rest = nanoseconds % 1000;
-    put_unsigned(pen, nanoseconds / 1000, width > 4 ? width - 4 : 0, ' ');
+    put_aligned(pen, nanoseconds / 1000, width > 4 ? width - 4 : 0, ' ');
     pen_need(pen, 4);
     *pen->at++ = '.';
     *pen->at++ = (char)('0' + rest / 100);
@@ -118,7 +185,7 @@ static void put_object(struct pen *pen, const struct recording_model *model, int
 {
     put_char(pen, model->objects[type].letter);
     if (number != OBJECT_UNNUMBERED) {
-        put_unsigned(pen, number, 0, ' ');
+        put_number(pen, number);
     } else {
         put_char(pen, '@');
         put_hex(pen, id);
@@ -142,6 +209,27 @@ static void put_recorded(struct pen *pen, const char *bytes, size_t length)
     }
 }
 
+/* Puts a number as %.9g would; those with few digits are put faster. */
+static void put_real(struct pen *pen, double value)
+{
+    const double thousandths = value * 1000;
+    pen_need(pen, 40);
+    if (value >= 0 && value < 1e9 && value == (double)(uint32_t)value) {
+        put_number(pen, (uint32_t)value);
+    } else if (value > 0 && value < 1e6 && thousandths == (double)(uint32_t)thousandths) {
+        const uint32_t rest = (uint32_t)thousandths % 1000;
+        put_number(pen, (uint32_t)thousandths / 1000);
+        *pen->at++ = '.';
+        *pen->at++ = (char)('0' + rest / 100);
+        if (rest % 100)
+            *pen->at++ = (char)('0' + rest / 10 % 10);
+        if (rest % 10)
+            *pen->at++ = (char)('0' + rest % 10);
+    } else {
+        pen->at += snprintf(pen->at, 40, "%.9g", value);
+    }
+}
+
 static void put_value(struct pen *pen, const struct recording_event *event, unsigned index)
 {
     const struct recording_argument *argument = &event->tracepoint->arguments[index];
@@ -155,34 +243,34 @@ static void put_value(struct pen *pen, const struct recording_event *event, unsi
     case RECORDING_SIGNED:
         if ((int64_t)word < 0)
             put_char(pen, '-');
-        put_unsigned(pen, (int64_t)word < 0 ? -word : word, 0, ' ');
+        put_number(pen, (int64_t)word < 0 ? -word : word);
         break;
     case RECORDING_POINTER:
-        put_name(pen, "0x");
+        PUT_TEXT(pen, "0x");
         put_hex(pen, word);
         break;
     case RECORDING_STRING: {
         const struct recording_text text = recording_string(event, index);
         if (text.is_null)
-            put_name(pen, "(null)");
+            PUT_TEXT(pen, "(null)");
         put_recorded(pen, text.bytes, text.length);
         if (text.is_cut)
-            put_name(pen, "..");
+            PUT_TEXT(pen, "..");
         break;
     }
     case RECORDING_REAL: {
         double value;
         memcpy(&value, &word, sizeof value);
-        if (value >= 0 && value < 1e9 && value == (double)(uint32_t)value) { /* as %.9g would, but faster */
-            put_unsigned(pen, (uint32_t)value, 0, ' ');
-            break;
-        }
-        pen_need(pen, 40);
-        pen->at += snprintf(pen->at, 40, "%.9g", value);
+        put_real(pen, value);
         break;
     }
-    case RECORDING_BOOL: put_name(pen, word ? "true" : "false"); break;
-    default: put_unsigned(pen, word, 0, ' ');
+    case RECORDING_BOOL:
+        if (word)
+            PUT_TEXT(pen, "true");
+        else
+            PUT_TEXT(pen, "false");
+        break;
+    default: put_number(pen, word);
     }
 }
 
@@ -199,21 +287,21 @@ static void put_owner(struct pen *pen, const struct recording *recording, const 
     if (!letter && !event->owner)
         return;
     put_char(pen, letter ? letter : '?');
-    put_unsigned(pen, event->owner, 2, '0');
+    put_aligned(pen, event->owner, 2, '0');
 }
 
 static void put_thread(const struct event_printer *printer, struct pen *pen,
                        const struct recording_event *event)
 {
-    put_unsigned(pen, event->thread, printer->number_width, ' ');
-    put_name(pen, ": ");
+    put_aligned(pen, event->thread, printer->number_width, ' ');
+    PUT_TEXT(pen, ": ");
 }
 
 /* Begins a cell, which is a name and a value, each padded. */
-static inline unsigned begin_cell(struct pen *pen, const char *name)
+static inline unsigned begin_cell(struct pen *pen, const char *name, size_t length)
 {
     const unsigned begin = pen_column(pen);
-    put_name(pen, name);
+    put_known(pen, name, length);
     put_char(pen, ':');
     put_to(pen, begin + CELL_NAME);
     return pen_column(pen);
@@ -229,10 +317,13 @@ static void print_lost(const struct event_printer *printer, struct pen *pen,
                        const struct recording_event *event)
 {
     put_thread(printer, pen, event);
-    put_name(pen, "*** ");
-    put_unsigned(pen, event->lost, 0, ' ');
-    put_name(pen, recording_is_spdk(printer->recording) ? " entries overwritten before this ***\n"
-                                                        : " events overwritten before this ***\n");
+    PUT_TEXT(pen, "*** ");
+    put_number(pen, event->lost);
+    if (recording_is_spdk(printer->recording))
+        PUT_TEXT(pen, " entries");
+    else
+        PUT_TEXT(pen, " events");
+    PUT_TEXT(pen, " overwritten before this ***\n");
     pen_flush(pen);
     pen->column = 0;
 }
@@ -291,29 +382,30 @@ static void put_columns(const struct event_printer *printer, struct pen *pen,
     const struct recording_tracepoint *tracepoint = event->tracepoint;
     const unsigned size_begin = pen_column(pen);
     if (event->size) {
-        put_name(pen, "size: ");
-        put_unsigned(pen, event->size, 6, ' ');
+        PUT_TEXT(pen, "size: ");
+        put_aligned(pen, event->size, 6, ' ');
         put_char(pen, ' ');
     }
     put_to(pen, size_begin + 13);
     if (step->own->type >= 0 || step->related_count) {
-        const unsigned value = begin_cell(pen, "id");
+        const unsigned value = begin_cell(pen, "id", 2);
         put_ids(pen, recording_model(printer->recording), step);
         end_cell(pen, value);
     }
     if (has_age(step)) {
-        const unsigned value = begin_cell(pen, "time");
+        const unsigned value = begin_cell(pen, "time", 4);
         put_age(pen, printer->recording, event, step);
         end_cell(pen, value);
     }
     for (unsigned i = 0; i < tracepoint->argument_count; i++) {
-        const unsigned value = begin_cell(pen, tracepoint->arguments[i].name);
+        const unsigned value =
+            begin_cell(pen, tracepoint->arguments[i].name, tracepoint->arguments[i].name_length);
         put_value(pen, event, i);
         if (i + 1 < tracepoint->argument_count || event->thread_name[0])
             end_cell(pen, value);
     }
     if (event->thread_name[0]) {
-        begin_cell(pen, "thread");
+        begin_cell(pen, "thread", 6);
         put_name(pen, event->thread_name);
     }
 }
@@ -335,16 +427,16 @@ static void put_pieces(const struct event_printer *printer, struct pen *pen,
         piece.column = 0;
         text_clear(&text);
         if (i == SIZE && event->size) {
-            put_name(&piece, "size:");
-            put_unsigned(&piece, event->size, 0, ' ');
+            PUT_TEXT(&piece, "size:");
+            put_number(&piece, event->size);
         } else if (i == ID && (step->own->type >= 0 || step->related_count)) {
-            put_name(&piece, "id:");
+            PUT_TEXT(&piece, "id:");
             put_ids(&piece, recording_model(printer->recording), step);
         } else if (i == AGE && has_age(step)) {
-            put_name(&piece, "time:");
+            PUT_TEXT(&piece, "time:");
             put_age(&piece, printer->recording, event, step);
         } else if (i == thread && event->thread_name[0]) {
-            put_name(&piece, "thread:");
+            PUT_TEXT(&piece, "thread:");
             put_name(&piece, event->thread_name);
         } else if (i >= ARGUMENTS && i < thread) {
             put_name(&piece, tracepoint->arguments[i - ARGUMENTS].name);
@@ -379,17 +471,17 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
     put_time(&pen, time > printer->origin ? time - printer->origin : 0, 10);
     put_char(&pen, ' ');
     if (printer->with_step) {
-        put_name(&pen, "(+");
+        PUT_TEXT(&pen, "(+");
         put_time(&pen, printer->begun && time > printer->before ? time - printer->before : 0, 9);
-        put_name(&pen, ") ");
+        PUT_TEXT(&pen, ") ");
         printer->before = time;
         printer->begun = true;
     }
     if (printer->with_counter) {
         put_char(&pen, '(');
         const uint64_t start = recording_start_stamp(recording);
-        put_unsigned(&pen, event->stamp > start ? event->stamp - start : 0, 9, ' ');
-        put_name(&pen, ") ");
+        put_aligned(&pen, event->stamp > start ? event->stamp - start : 0, 9, ' ');
+        PUT_TEXT(&pen, ") ");
     }
     /* On a terminal these two leave room for the rest. */
     enum { OWNER_MAX = 28 };
@@ -408,7 +500,7 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
     put_to(&pen, owner_begin + owner_width);
     put_char(&pen, ' ');
     const unsigned name_begin = pen_column(&pen);
-    put_name(&pen, tracepoint->name);
+    put_known(&pen, tracepoint->name, tracepoint->name_length);
     put_to(&pen, name_begin + name_width);
     put_char(&pen, ' ');
     if (printer->width)
@@ -426,16 +518,6 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
 
 /* ---- widths ---- */
 
-static unsigned digits(uint64_t value)
-{
-    unsigned count = 1;
-    while (value >= 10) {
-        value /= 10;
-        count++;
-    }
-    return count;
-}
-
 void event_printer_init(struct event_printer *printer, const struct recording *recording)
 {
     const struct recording_model *model = recording_model(recording);
@@ -449,12 +531,12 @@ void event_printer_init(struct event_printer *printer, const struct recording *r
     };
     struct recording_thread thread;
     for (size_t i = 0; recording_thread(recording, i, &thread); i++) {
-        const unsigned number = digits(thread.id);
+        const unsigned number = count_digits(thread.id);
         printer->number_width = number > printer->number_width ? number : printer->number_width;
     }
     struct recording_owner owner;
     for (size_t i = 0; recording_owner_at(recording, i, &owner); i++) {
-        const size_t id = 1 + (digits(owner.id) < 2 ? 2 : digits(owner.id));
+        const size_t id = 1 + (count_digits(owner.id) < 2 ? 2 : count_digits(owner.id));
         const unsigned width =
             at_most(owner.description_length ? id + 1 + owner.description_length : id, OWNER_COLUMNS);
         printer->owner_width = width > printer->owner_width ? width : printer->owner_width;

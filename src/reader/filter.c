@@ -116,6 +116,14 @@ bool filter_is_over(const struct filter *filter, const struct recording *recordi
     return filter->to && since_start(recording, event) > filter->to;
 }
 
+bool filter_is_empty(const struct filter *filter)
+{
+    bool is_empty = !filter->from && !filter->to;
+    for (int kind = 0; kind < FILTER_KINDS; kind++)
+        is_empty &= !filter->kinds[kind].count;
+    return is_empty;
+}
+
 bool filter_passes(struct filter *filter, const struct recording *recording,
                    const struct recording_event *event, const struct object_step *step)
 {

@@ -30,6 +30,7 @@ struct filter {
 
 /* Adds values, separated by commas; the text must live as long as the filter. Returns 0 or -errno. */
 int filter_add(struct filter *filter, enum filter_kind kind, char *values);
+bool filter_is_empty(const struct filter *filter); /* everything passes */
 bool filter_passes(struct filter *filter, const struct recording *recording,
                    const struct recording_event *event, const struct object_step *step);
 /* Whether the time window is over, so that no later event can pass. */

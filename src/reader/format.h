@@ -4,6 +4,8 @@
 #ifndef SPOOR_READER_FORMAT_H
 #define SPOOR_READER_FORMAT_H
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "reader/follower.h"
 #include "reader/reader.h"
@@ -114,6 +116,11 @@ void recording_clean_thread(char name[RECORDING_NAME]);
 /* Returns a copy in the arena in which everything that could steer a terminal is '?'. It ends at a NUL or after
  * `most` bytes. */
 const char *recording_name(struct arena *arena, const char *text, size_t most);
+/* What is shown of the name of a tracepoint or an argument. */
+static inline uint8_t recording_name_length(const char *name)
+{
+    return (uint8_t)strnlen(name, RECORDING_NAME_CUT);
+}
 void recording_sort_owners(struct recording *recording);
 /* -1: there is none */
 int recording_type_index(const struct recording_type *types, size_t count, uint32_t id);

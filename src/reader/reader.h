@@ -53,10 +53,13 @@ struct recording_enumeration {
     size_t count;
 };
 
+enum { RECORDING_NAME_CUT = 64 };
+
 struct recording_argument {
     const char *name, *type; /* type "" if unknown */
     uint8_t kind;            /* enum recording_kind */
     uint8_t size;
+    uint8_t name_length;                             /* at most RECORDING_NAME_CUT */
     const struct recording_enumeration *enumeration; /* or NULL */
 };
 
@@ -73,7 +76,8 @@ struct recording_tracepoint {
     int16_t object, owner;               /* indexes of types; -1: there is none, or it is unknown */
     uint8_t life;
     uint8_t argument_count, relation_count;
-    uint16_t strings; /* bit N is set if argument N is a string */
+    uint8_t name_length; /* at most RECORDING_NAME_CUT */
+    uint16_t strings;    /* bit N is set if argument N is a string */
     struct recording_argument arguments[RECORDING_ARGUMENTS_MAX];
     struct recording_relation relations[RECORDING_RELATIONS_MAX];
 };

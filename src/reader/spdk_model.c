@@ -94,6 +94,13 @@ static bool is_mark(const struct spdk_tracepoint *layout)
     return is;
 }
 
+static void name_lengths(struct recording_tracepoint *tracepoint)
+{
+    tracepoint->name_length = recording_name_length(tracepoint->name);
+    for (unsigned i = 0; i < tracepoint->argument_count; i++)
+        tracepoint->arguments[i].name_length = recording_name_length(tracepoint->arguments[i].name);
+}
+
 static void read_tracepoint(struct recording *recording, const struct spdk_tracepoint *layout,
                             const struct recording_group **groups)
 {
@@ -152,6 +159,7 @@ static void read_tracepoint(struct recording *recording, const struct spdk_trace
             tracepoint->relations[tracepoint->relation_count++] =
                 (struct recording_relation){index, (uint8_t)object};
     }
+    name_lengths(tracepoint);
     state->tracepoints[layout->id] = tracepoint;
     state->sizes[layout->id] = (uint16_t)bytes;
     if (layout->id >= model->tracepoint_room)

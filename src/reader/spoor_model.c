@@ -128,7 +128,8 @@ static void read_tracepoints(struct recording *recording, const struct section *
             .argument_count = layout.argument_count,
         };
         for (unsigned j = 0; j < layout.argument_count; j++)
-            tracepoint->arguments[j] = (struct recording_argument){"?", "", RECORDING_UNSIGNED, 8, NULL};
+            tracepoint->arguments[j] = (struct recording_argument){"?", "", RECORDING_UNSIGNED, 8, 1, NULL};
+        tracepoint->name_length = recording_name_length(tracepoint->name);
         state->tracepoints[layout.id] = tracepoint;
         state->record_bytes[layout.id] = (uint16_t)(LAYOUT_RECORD_BYTES + 8u * layout.argument_count);
         if (layout.id >= model->tracepoint_room)
@@ -208,6 +209,7 @@ static void read_arguments(struct recording *recording, const struct section *se
                                                                 : tracepoint->strings & (uint16_t)~bit;
         tracepoint->arguments[layout.index] = (struct recording_argument){
             .name = text_at(section, layout.name),
+            .name_length = recording_name_length(text_at(section, layout.name)),
             .type = text_at(section, layout.type),
             .kind = layout.kind,
             .size = layout.size,
