@@ -38,21 +38,20 @@ void report_flush(struct report *report, bool all)
     text_clear(&report->out);
 }
 
-static __attribute__((noinline)) void show_progress(struct report *report)
+void report_progress(struct report *report, uint64_t done, uint64_t total)
 {
     enum { STEP = 16 << 20 };
-    const struct recording_counts counts = recording_counts(report->recording);
-    if (counts.done - report->progressed < STEP || !counts.total)
+    if (done - report->progressed < STEP || !total)
         return;
-    report->progressed = counts.done;
-    const uint64_t percent = counts.done >= counts.total ? 100 : counts.done * 100 / counts.total;
-    command_print(stderr, "\rreading %" PRIu64 "%% of %" PRIu64 " MB ", percent, counts.total >> 20);
+    report->progressed = done;
+    const uint64_t percent = done >= total ? 100 : done * 100 / total;
+    command_print(stderr, "\rreading %" PRIu64 "%% of %" PRIu64 " MB ", percent, total >> 20);
 }
 
-void report_progress(struct report *report)
+void report_progress_now(struct report *report)
 {
-    if (report->shows_progress)
-        show_progress(report);
+    const struct recording_counts counts = recording_counts(report->recording);
+    report_progress(report, counts.done, counts.total);
 }
 
 void report_progress_end(struct report *report)
@@ -69,7 +68,8 @@ int report_next(struct report *report, struct recording_event *event, struct obj
         got = recording_next(report->recording, event);
         if (got != 1)
             return got;
-        report_progress(report);
+        if (report->shows_progress)
+            report_progress_now(report);
         if ((got = objects_follow(report->objects, event, step)))
             return got;
     } while (event->is_outside && !report_stop);

@@ -51,7 +51,10 @@ int report_next(struct report *report, struct recording_event *event, struct obj
 /* With --follow, waits for more when there was no next event. Returns 1: try again; 0: no more will come; or
  * -errno. */
 int report_wait(struct report *report);
-void report_progress(struct report *report); /* report_next() does this itself */
+/* Shows how much has been read, if it is much more than before: so many bytes, or as the recording says. report_next()
+ * does this itself. Only where report.shows_progress is set. */
+void report_progress(struct report *report, uint64_t done, uint64_t total);
+void report_progress_now(struct report *report);
 void report_progress_end(struct report *report);
 /* --names: gives values of arguments their names in the program, which is that of the process if none was given.
  * Returns 0, or -errno with the reason. */

@@ -12,6 +12,7 @@
 #include "cmd/command.h"
 #include "cmd/report.h"
 #include "print/json.h"
+#include "reader/ahead.h"
 #include "reader/latency.h"
 
 static double covered_seconds(const struct latency_table *table, const struct recording *recording)
@@ -204,7 +205,8 @@ static int gather(struct report *report, struct filter *filter, struct latency_t
     int got = 0;
     while (got >= 0 && !report_stop) {
         if ((got = recording_next_few(report->recording, events, FEW)) > 0) {
-            report_progress(report);
+            if (report->shows_progress)
+                report_progress_now(report);
             got = add_events(report, filter, table, events, got);
             continue;
         }
@@ -216,13 +218,63 @@ static int gather(struct report *report, struct filter *filter, struct latency_t
     return got < 0 ? got : 0;
 }
 
+static int add_batch(struct report *report, struct latency_table *table, const struct ahead_batch *batch)
+{
+    const struct recording_model *model = recording_model(report->recording);
+    struct recording_event event = {0};
+    struct object_step step;
+    int error =
+        batch->gap_ends ? objects_set_gap_ends(report->objects, batch->gap_ends, batch->gap_end_count) : 0;
+    for (int i = 0; i < batch->count && !error; i++) {
+        ahead_event(batch, i, model, &event);
+        error = objects_follow(report->objects, &event, &step);
+        if (error || event.is_outside)
+            continue;
+        report->shown++;
+        error = latency_table_add(table, &event, &step);
+    }
+    return error;
+}
+
+/* As gather(), while another thread reads the recording. Nothing is filtered, so that nobody needs what it leaves out of
+ * events. */
+static int gather_apart(struct report *report, struct latency_table *table, struct ahead *ahead,
+                        uint64_t total)
+{
+    struct ahead_batch batch;
+    int got = 0;
+    while (!report_stop && (got = ahead_next(ahead, &batch)) == 1) {
+        if (report->shows_progress)
+            report_progress(report, batch.done, total);
+        if ((got = add_batch(report, table, &batch)) < 0)
+            break;
+    }
+    return got < 0 ? got : 0;
+}
+
+static int gather_all(struct report *report, struct filter *filter, struct latency_table *table)
+{
+    const uint64_t total = recording_counts(report->recording).total;
+    struct ahead *ahead = NULL;
+    if (!filter_is_empty(filter) || !ahead_pays(report->recording))
+        return gather(report, filter, table);
+    latency_table_set_apart(table);
+    if (ahead_start(report->recording, &ahead))
+        return gather(report, filter, table);
+    objects_set_apart(report->objects, true);
+    const int error = gather_apart(report, table, ahead, total);
+    ahead_stop(ahead);
+    objects_set_apart(report->objects, false);
+    return error;
+}
+
 int report_stats(struct report *report)
 {
     struct latency_table table;
     struct filter filter = report->options->filter;
     int error = latency_table_make(&table, report->recording);
     if (!error)
-        error = gather(report, &filter, &table);
+        error = gather_all(report, &filter, &table);
     report_progress_end(report);
     if (!error)
         error = latency_table_finish(&table, report->objects);

@@ -143,12 +143,13 @@ static inline void put_aligned(struct pen *pen, uint64_t value, unsigned width, 
 /* Returns eight hexadecimal digits, the first in the lowest byte. */
 static inline uint64_t hex_eight(uint64_t value)
 {
+    enum { BEFORE_LETTERS = 39 }; /* so many characters lie between '9' and 'a' */
     const uint64_t ones = 0x0101010101010101;
     value = (value << 16 | value) & 0x0000ffff0000ffff; /* each digit gets a byte of its own */
     value = (value << 8 | value) & 0x00ff00ff00ff00ff;
-    value = (value << 4 | value) & 0x0f0f0f0f0f0f0f0f;
+    value = (value | value << 4) & 0x0f0f0f0f0f0f0f0f;
     const uint64_t letters = (value + 6 * ones) >> 4 & ones; /* 1 where the digit is more than 9 */
-    return __builtin_bswap64(value + '0' * ones + ('a' - '0' - 10) * letters);
+    return __builtin_bswap64(value + '0' * ones + BEFORE_LETTERS * letters);
 }
 
 static void put_hex(struct pen *pen, uint64_t value)

@@ -94,6 +94,7 @@ struct recording {
     size_t heap_count, heap_room;
     struct recording_source *current; /* the source of the last event, or of the next */
     uint64_t gap_end;                 /* the largest one of all sources */
+    uint64_t gaps;                    /* how often gap_end of a source was set */
     bool taken;                       /* its event has been handed out: the next step is to advance it */
 };
 

@@ -53,11 +53,21 @@ void latency_clear(struct latency *latency)
 int latency_table_make(struct latency_table *table, const struct recording *recording)
 {
     *table = (struct latency_table){
-        .recording = recording, .model = recording_model(recording), .first = UINT64_MAX};
+        .recording = recording,
+        .model = recording_model(recording),
+        .timeline = &recording->timeline,
+        .first = UINT64_MAX,
+    };
     table->counts = calloc(65536, sizeof *table->counts);
     table->pairs = calloc(65536, sizeof *table->pairs);
     table->lives = calloc(256, sizeof *table->lives);
     return table->counts && table->pairs && table->lives ? 0 : -ENOMEM;
+}
+
+void latency_table_set_apart(struct latency_table *table)
+{
+    table->own_timeline = table->recording->timeline; /* its points do not change any more */
+    table->timeline = &table->own_timeline;
 }
 
 static void free_chain(struct latency_pair *pair)
@@ -110,8 +120,7 @@ static int add_pair(struct latency_table *table, struct latency_pair **chain, in
  * nanosecond. */
 static uint64_t time_between(const struct latency_table *table, uint64_t from, uint64_t to)
 {
-    const struct timeline *timeline = &table->recording->timeline;
-    return to > from ? timeline_time(timeline, to) - timeline_time(timeline, from) : 0;
+    return to > from ? timeline_time(table->timeline, to) - timeline_time(table->timeline, from) : 0;
 }
 
 static int add_life(struct latency_table *table, const struct object *object)
@@ -143,6 +152,8 @@ int latency_table_add(struct latency_table *table, const struct recording_event 
         table->first = event->stamp;
     if (event->stamp > table->last)
         table->last = event->stamp;
+    if (table->timeline == &table->own_timeline)
+        timeline_expect(&table->own_timeline, event->stamp);
     if (step->own->type < 0)
         return 0;
     if (step->before && step->before_tracepoint < table->model->tracepoint_room)

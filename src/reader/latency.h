@@ -7,6 +7,7 @@
 
 #include "reader/objects.h"
 #include "reader/reader.h"
+#include "reader/timeline.h"
 
 enum { LATENCY_BITS = 6, LATENCY_OCTAVES = 64 - LATENCY_BITS + 1, LATENCY_PAIRS_MAX = 65536 };
 
@@ -30,6 +31,8 @@ struct latency_pair { /* between successive events of one object; `from` NULL: i
 struct latency_table {
     const struct recording *recording;
     const struct recording_model *model;
+    const struct timeline *timeline; /* the recording's, or a copy of it */
+    struct timeline own_timeline;
     uint64_t events, first, last; /* first and last stamp */
     uint64_t *counts;             /* events by the id of the tracepoint, 65536 of them */
     struct latency_pair **pairs;  /* by the id of `to`, as lists; 65536 of them */
@@ -40,6 +43,8 @@ struct latency_table {
 };
 
 int latency_table_make(struct latency_table *table, const struct recording *recording);
+/* The recording is read by another thread from now on: the table has a timeline of its own. */
+void latency_table_set_apart(struct latency_table *table);
 int latency_table_add(struct latency_table *table, const struct recording_event *event,
                       const struct object_step *step);
 /* Adds the lives of objects in SPDK's format, of which no event says that they end: there the last event counts as

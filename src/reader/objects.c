@@ -22,6 +22,10 @@ struct generation {
 
 struct objects {
     const struct recording *recording;
+    /* What recording_gap_end() says of each source, where another thread reads the recording. */
+    bool is_apart;
+    uint64_t *gap_ends;
+    size_t gap_end_count;
     struct generation young, old;
     uint64_t numbers[256]; /* the next number of each type */
     bool travels[256];     /* instances of this type have been seen to go from ring to ring */
@@ -131,15 +135,21 @@ static int make_room(struct objects *objects)
     return 0;
 }
 
+static uint64_t gap_end_of(const struct objects *objects, uint32_t source)
+{
+    if (!objects->is_apart)
+        return recording_gap_end(objects->recording, source);
+    return source < objects->gap_end_count ? objects->gap_ends[source] : 0;
+}
+
 /* Whether a gap, of which the newest ends at gap_end, has made it unknown what became of an instance, for an event of
  * this ring. */
 static inline bool is_in_doubt(const struct objects *objects, const struct object *object, uint32_t source,
                                uint64_t gap_end)
 {
-    const struct recording *recording = objects->recording;
     return gap_end > object->last &&
-           (objects->travels[object->type] || recording_gap_end(recording, source) > object->last ||
-            recording_gap_end(recording, object->source) > object->last);
+           (objects->travels[object->type] || gap_end_of(objects, source) > object->last ||
+            gap_end_of(objects, object->source) > object->last);
 }
 
 static struct object unknown_object(int16_t type, uint64_t id)
@@ -206,7 +216,24 @@ void objects_free(struct objects *objects)
         return;
     free(objects->young.slots);
     free(objects->old.slots);
+    free(objects->gap_ends);
     free(objects);
+}
+
+void objects_set_apart(struct objects *objects, bool is_apart)
+{
+    objects->is_apart = is_apart;
+}
+
+int objects_set_gap_ends(struct objects *objects, const uint64_t *gap_ends, size_t count)
+{
+    uint64_t *own = realloc(objects->gap_ends, (count + 1) * sizeof *own);
+    if (!own)
+        return -ENOMEM;
+    memcpy(own, gap_ends, count * sizeof *own);
+    objects->gap_ends = own;
+    objects->gap_end_count = count;
+    return 0;
 }
 
 static void follow_relations(const struct objects *objects, const struct recording_event *event,
@@ -234,7 +261,7 @@ int objects_follow(struct objects *objects, const struct recording_event *event,
     step->related_count = 0;
     step->before = 0;
     step->begins = step->is_first = false;
-    if (tracepoint->relation_count)
+    if (tracepoint->relation_count && !objects->is_apart)
         follow_relations(objects, event, step);
     if (tracepoint->object < 0)
         return 0;

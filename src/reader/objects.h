@@ -51,6 +51,10 @@ struct object_step { /* what one event means */
 /* Makes the objects of a recording, whose events must be given in its order. NULL: memory ran out. */
 struct objects *objects_make(const struct recording *recording);
 void objects_free(struct objects *objects);
+/* is_apart: another thread reads the recording (ahead.h), and objects_set_gap_ends() says what it knows of gaps. Events have
+ * no arguments then, and no relations are followed. */
+void objects_set_apart(struct objects *objects, bool is_apart);
+int objects_set_gap_ends(struct objects *objects, const uint64_t *gap_ends, size_t count); /* 0 or -ENOMEM */
 /* Follows one event. Returns 0 or -ENOMEM. */
 int objects_follow(struct objects *objects, const struct recording_event *event, struct object_step *step);
 /* Calls `see` for each object that has not ended, as far as is known, in no order. */

@@ -136,6 +136,7 @@ void merge_add_gap(struct recording *recording, struct recording_source *source)
     struct recording_source *first = merge_first(source);
     if (!first->has_begun)
         return;
+    recording->gaps++;
     first->gap_end = source->ready ? source->stamp : UINT64_MAX;
     recording->gap_end = 0;
     for (size_t i = 0; i < recording->source_count; i++)

@@ -94,11 +94,16 @@ static bool is_mark(const struct spdk_tracepoint *layout)
     return is;
 }
 
-static void name_lengths(struct recording_tracepoint *tracepoint)
+/* Fills in what follows from the arguments and the names. */
+static void derive(struct recording_tracepoint *tracepoint)
 {
     tracepoint->name_length = recording_name_length(tracepoint->name);
-    for (unsigned i = 0; i < tracepoint->argument_count; i++)
-        tracepoint->arguments[i].name_length = recording_name_length(tracepoint->arguments[i].name);
+    for (unsigned i = 0; i < tracepoint->argument_count; i++) {
+        struct recording_argument *argument = &tracepoint->arguments[i];
+        argument->name_length = recording_name_length(argument->name);
+        if (argument->kind == RECORDING_STRING)
+            tracepoint->strings |= (uint16_t)(1u << i);
+    }
 }
 
 static void read_tracepoint(struct recording *recording, const struct spdk_tracepoint *layout,
@@ -147,7 +152,6 @@ static void read_tracepoint(struct recording *recording, const struct spdk_trace
             .kind = kinds[argument->type],
             .size = argument->size,
         };
-        tracepoint->strings |= (uint16_t)((kinds[argument->type] == RECORDING_STRING) << i);
         bytes += argument->size;
     }
     for (unsigned i = 0; i < SPDK_RELATIONS && layout->relations[i].object_type; i++) {
@@ -159,7 +163,7 @@ static void read_tracepoint(struct recording *recording, const struct spdk_trace
             tracepoint->relations[tracepoint->relation_count++] =
                 (struct recording_relation){index, (uint8_t)object};
     }
-    name_lengths(tracepoint);
+    derive(tracepoint);
     state->tracepoints[layout->id] = tracepoint;
     state->sizes[layout->id] = (uint16_t)bytes;
     if (layout->id >= model->tracepoint_room)

@@ -7,6 +7,7 @@
 
 #include "reader/drain.h"
 #include "reader/filter.h"
+#include "reader/ahead.h"
 #include "reader/latency.h"
 #include "reader/spoor.h"
 #include "reader/story.h"
@@ -567,6 +568,129 @@ static void test_many_short_lives(void **state)
     free(file);
 }
 
+/* ---- reading ahead ---- */
+
+enum { STREAM_BLOCKS = (sizeof((struct file *)0)->bytes - RINGS_OFFSET) / LAYOUT_BLOCK_BYTES };
+
+/* A stream of three rings with gaps, whose records are about few objects, so that some of them go from ring to ring. */
+static struct file *make_random_stream(unsigned seed)
+{
+    enum { SOME_RINGS = 3, OBJECTS = 5 };
+    struct file *file = make_file();
+    uint64_t numbers[SOME_RINGS] = {0}, sequences[SOME_RINGS] = {0}, stamps[SOME_RINGS] = {0};
+    srand(seed);
+    file->header.kind = LAYOUT_KIND_STREAM;
+    for (unsigned i = 0; i < STREAM_BLOCKS; i++) {
+        const unsigned ring = (unsigned)rand() % SOME_RINGS;
+        struct layout_block *block = calloc(1, sizeof *block);
+        unsigned at = 0;
+        numbers[ring] += rand() % 3 ? 0 : (unsigned)rand() % 4;
+        *block = (struct layout_block){.sequence = ++sequences[ring],
+                                       .number = numbers[ring],
+                                       .ring = ring,
+                                       .first = LAYOUT_BLOCK_HEADER_BYTES};
+        for (unsigned count = (unsigned)rand() % 12; count; count--, numbers[ring]++) {
+            const uint64_t object = (unsigned)rand() % OBJECTS, arguments[] = {1, object};
+            const bool begins = rand() % 3 == 0;
+            stamps[ring] += (unsigned)rand() % 1000;
+            add_record(block, &at, begins ? 1 : 2, 1000000 + stamps[ring], object, 0, arguments,
+                       begins ? 2 : 0);
+        }
+        memcpy(file->bytes + RINGS_OFFSET + i * LAYOUT_BLOCK_BYTES, block, sizeof *block);
+        free(block);
+    }
+    return file;
+}
+
+static void gather(struct recording *recording, struct latency_table *table)
+{
+    struct objects *objects = objects_make(recording);
+    struct recording_event event;
+    struct object_step step;
+    assert_int_equal(latency_table_make(table, recording), 0);
+    while (recording_next(recording, &event) == 1) {
+        assert_int_equal(objects_follow(objects, &event, &step), 0);
+        assert_int_equal(latency_table_add(table, &event, &step), 0);
+    }
+    assert_int_equal(latency_table_finish(table, objects), 0);
+    objects_free(objects);
+}
+
+static void gather_ahead(struct recording *recording, struct latency_table *table)
+{
+    struct objects *objects = objects_make(recording);
+    struct recording_event event = {0};
+    struct object_step step;
+    struct ahead_batch batch;
+    struct ahead *ahead;
+    assert_int_equal(latency_table_make(table, recording), 0);
+    latency_table_set_apart(table);
+    objects_set_apart(objects, true);
+    assert_int_equal(ahead_start(recording, &ahead), 0);
+    while (ahead_next(ahead, &batch) == 1) {
+        if (batch.gap_ends)
+            assert_int_equal(objects_set_gap_ends(objects, batch.gap_ends, batch.gap_end_count), 0);
+        for (int i = 0; i < batch.count; i++) {
+            ahead_event(&batch, i, recording_model(recording), &event);
+            assert_int_equal(objects_follow(objects, &event, &step), 0);
+            assert_int_equal(latency_table_add(table, &event, &step), 0);
+        }
+    }
+    ahead_stop(ahead);
+    objects_set_apart(objects, false);
+    assert_int_equal(latency_table_finish(table, objects), 0);
+    objects_free(objects);
+}
+
+static void assert_same_latencies(const struct latency_pair *one, const struct latency_pair *other)
+{
+    for (; one && other; one = one->next, other = other->next) {
+        assert_int_equal(one->object, other->object);
+        assert_string_equal(one->from ? one->from->name : "", other->from ? other->from->name : "");
+        assert_int_equal(one->latency.count, other->latency.count);
+        assert_int_equal(one->latency.largest, other->latency.largest);
+        assert_int_equal((uint64_t)one->latency.sum, (uint64_t)other->latency.sum);
+    }
+    assert_true(!one && !other);
+}
+
+static void test_what_is_read_ahead_gives_the_same(void **state)
+{
+    enum { FILES = 100 };
+    unsigned with_gaps = 0;
+    (void)state;
+    for (unsigned seed = 0; seed < FILES; seed++) {
+        struct file *file = make_random_stream(seed);
+        struct recording *one = open_file(file), *other = open_file(file);
+        struct latency_table here, there;
+        gather(one, &here);
+        gather_ahead(other, &there);
+        assert_int_equal(here.events, there.events);
+        assert_int_equal(here.first, there.first);
+        assert_int_equal(here.last, there.last);
+        assert_memory_equal(here.counts, there.counts, 65536 * sizeof *here.counts);
+        for (unsigned i = 0; i < 4; i++) {
+            assert_same_latencies(here.pairs[i], there.pairs[i]);
+            assert_same_latencies(here.lives[i], there.lives[i]);
+        }
+        with_gaps += recording_gap_end(one, RECORDING_ALL_SOURCES) > 0;
+        latency_table_free(&here);
+        latency_table_free(&there);
+        recording_close(one);
+        recording_close(other);
+        free(file);
+    }
+    assert_true(with_gaps > FILES / 2);
+    /* One that is given up before its end. */
+    struct file *file = make_random_stream(0);
+    struct recording *recording = open_file(file);
+    struct ahead *ahead;
+    assert_int_equal(ahead_start(recording, &ahead), 0);
+    ahead_stop(ahead);
+    recording_close(recording);
+    free(file);
+}
+
 static void test_quantiles(void **state)
 {
     (void)state;
@@ -597,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_a_damaged_directory),
         cmocka_unit_test(test_object_lives_and_stories),
         cmocka_unit_test(test_many_short_lives),
+        cmocka_unit_test(test_what_is_read_ahead_gives_the_same),
         cmocka_unit_test(test_quantiles),
     };
     version = SPOOR_VERSION_STATES;
