@@ -126,9 +126,19 @@ static void gave_up(void *state, double share)
     raise(SIGTERM);
 }
 
+/* A script may want less than it is allowed. */
+static void take_limit(const struct session *session)
+{
+    const double wanted = session_settings(session)->max_cpu / 100.0;
+    if (wanted > 0 && (self.guard.share <= 0 || wanted < self.guard.share))
+        self.guard.share = wanted;
+}
+
 static void passed(void *state, struct session *session, uint64_t time, bool is_end)
 {
     (void)state, (void)time;
+    if (!self.is_known)
+        take_limit(session);
     if (!self.is_known && !self.gave_up && self.guard.share > 0 && !session_has_time(session))
         report(NULL,
                "WARNING: the kernel does not measure what its probes take, so that --max-cpu has no effect\n"

@@ -39,7 +39,9 @@ static uint64_t map_bytes(const struct image_map *map, const struct features *fe
 
 int limits_memory(struct session *session)
 {
-    uint64_t most = session->options.max_memory, sum = 0, largest = 0;
+    const uint64_t wanted = session->options.settings.max_memory, allowed = session->options.max_memory;
+    const uint64_t most = wanted && (!allowed || wanted < allowed) ? wanted : allowed;
+    uint64_t sum = 0, largest = 0;
     const char *name = "";
     if (!most)
         return 0;
@@ -52,10 +54,11 @@ int limits_memory(struct session *session)
         sum += bytes;
     }
     if (sum > most || most - sum < OWN_MIN) {
-        diagnose_error(
-            &session->diagnostics, (struct span){0},
-            "the maps of this script need up to %llu KB and spoor %d KB, and --max-memory allows %llu KB",
-            (unsigned long long)(sum >> 10), OWN_MIN >> 10, (unsigned long long)(most >> 10));
+        diagnose_error(&session->diagnostics, (struct span){0},
+                       "the maps of this script need up to %llu KB and spoor %d KB, and %s allows %llu KB",
+                       (unsigned long long)(sum >> 10), OWN_MIN >> 10,
+                       most == wanted ? "its setting max_memory" : "--max-memory",
+                       (unsigned long long)(most >> 10));
         diagnose_hint(
             &session->diagnostics,
             "most of it is for '%s', with %llu KB: the settings max_map_keys and perf_rb_pages make maps and "

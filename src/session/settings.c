@@ -14,6 +14,7 @@
 
 enum setting_kind {
     SETTING_NUMBER, /* least … most */
+    SETTING_SIZE,   /* bytes, with a K, M or G behind them if they are a text */
     SETTING_BOOL,
     SETTING_WORD, /* the index of one of `words` */
     SETTING_TEXT,
@@ -58,6 +59,8 @@ static const struct setting_line {
     {"show_debug_info", SETTING_BOOL, AT(show_debug_info), 0, 0, true, NULL, NULL, NULL},
     {"license", SETTING_TEXT, AT(license), 0, 0, 0, NULL, "GPL", NULL},
     {"str_trunc_trailer", SETTING_TEXT, AT(str_trunc_trailer), 0, 0, 0, NULL, "..", NULL},
+    {"max_memory", SETTING_SIZE, AT(max_memory), 0, 0, 0, NULL, NULL, NULL},
+    {"max_cpu", SETTING_NUMBER, AT(max_cpu), 1, 100000, 0, NULL, NULL, NULL},
     {"metric_prefix", SETTING_TEXT, AT(metric_prefix), 0, 0, 0, NULL, "", NULL},
     {"labels", SETTING_TEXT, AT(labels), 0, 0, 0, NULL, "", NULL},
     {"metrics", SETTING_TEXT, AT(metrics), 0, 0, 0, NULL, "", NULL},
@@ -147,6 +150,12 @@ static bool set(struct settings *settings, const struct setting_line *line, cons
             return false;
         }
         break;
+    case SETTING_SIZE:
+        if (size_parse(value, (uint64_t *)to))
+            return true;
+        diagnose_error(diagnostics, span, "%s: expecting a number of bytes, got %s", shown, value);
+        diagnose_hint(diagnostics, "it may be a text that ends in K, M or G, such as \"64M\"");
+        return false;
     case SETTING_NOTHING:
     case SETTING_BOOL:
         if (!as_bool(value, &is_on)) {
@@ -194,6 +203,8 @@ void settings_defaults(struct settings *settings)
             *(const char **)to = lines[i].text;
         else if (lines[i].kind == SETTING_BOOL)
             *(bool *)to = lines[i].fallback;
+        else if (lines[i].kind == SETTING_SIZE)
+            *(uint64_t *)to = lines[i].fallback;
         else
             *(uint32_t *)to = lines[i].fallback;
     }

@@ -19,6 +19,8 @@ struct settings {
     uint32_t max_strlen, max_map_keys, max_cat_bytes;
     uint32_t max_probes; /* counted while they are looked for */
     uint32_t max_bpf_progs;
+    uint64_t max_memory; /* bytes; 0: as much as the command allows */
+    uint32_t max_cpu;    /* percent of a CPU, with spoor serve; 0: as much as that allows */
     uint32_t log_size;
     uint32_t ring_pages; /* 0: the default */
     uint32_t on_stack_limit;

@@ -189,12 +189,14 @@ def a_script_that_fails():
     large = "config = { max_map_keys = 10000000 } begin { @x[1] = 1; }" + STAYS
     # Sanitizers take all addresses that there are.
     limit = ["--max-memory", "64M"] if os.path.exists(os.path.join(build, "gen", "hardening.mk")) else []
-    with Served({"good": COUNTS, "bad": "begin { @x = ; }", "large": large}, *limit) as served:
+    small = "config = { max_memory = \"33M\"; max_map_keys = 100000 } begin { @x[1] = 1; }" + STAYS
+    with Served({"good": COUNTS, "bad": "begin { @x = ; }", "large": large, "small": small}, *limit) as served:
         check("it is told", until(lambda: served.said("bad.bt:1:14") and served.said("bad ended with status 1")))
         check("the others run", served.is_up("good"))
         check("it is started again", until(lambda: (served.of("bad", "failures_total") or 0) >= 2))
         check("limits of memory are each one's own", not limit or (
             until(lambda: served.said("and --max-memory allows 65536 KB")) and served.of("large", "up") == 0))
+        check("and a script may want a lower one", until(lambda: served.said("and its setting max_memory allows 33792 KB")))
         served.write("bad", COUNTS)
         check("it runs when it is mended", served.is_up("bad") and served.numbers()['spoor_bad_began_total{script="bad"}'] == 1)
 
@@ -289,15 +291,16 @@ def processes_that_die():
 
 @part
 def the_guard():
-    with Served({"busy": "tracepoint:raw_syscalls:sys_enter { @calls = count(); }", "calm": COUNTS},
-                "--max-cpu", "1") as served:
-        served.is_up("busy", "calm")
+    # Of two scripts that do the same the one pauses that wants a lower limit than all of them have.
+    with Served({"busy": "config = { max_cpu = 1 } tracepoint:raw_syscalls:sys_enter { @calls = count(); }", "calm": COUNTS,
+                 "alike": "tracepoint:raw_syscalls:sys_enter { @calls = count(); }"}, "--max-cpu", "99000") as served:
+        served.is_up("busy", "calm", "alike")
         load = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=subprocess.DEVNULL)
         paused = until(lambda: (served.of("busy", "pauses_total") or 0) >= 1)
         load.kill()
         load.wait()
         check("a script whose probes take too much is paused", paused and served.said("of a CPU: they are paused for 10 s"))
-        check("the others are not", served.of("calm", "pauses_total") == 0 and served.of("calm", "paused") == 0)
+        check("the others are not", served.of("calm", "pauses_total") == 0 and served.of("calm", "paused") == 0 and served.of("alike", "pauses_total") == 0)
         check("and goes on", until(lambda: served.of("busy", "paused") == 0 and served.of("busy", "up") == 1, 60))
 
         def calls():
