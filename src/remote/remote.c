@@ -14,6 +14,7 @@
 
 enum {
     LOOK_MS = 50,
+    UNTOLD_MS = 3000, /* after so long it is told which hosts the others wait for */
     LEAVE_MS = 10000, /* how long hosts may take to end, once that is asked for */
 };
 
@@ -25,7 +26,8 @@ struct remote {
     struct remote_host *hosts;
     struct pollfd *streams; /* HOST_STREAMS of each host */
     bool is_stopping;
-    uint64_t stopped;
+    uint64_t begun, stopped;
+    bool told_waiting;
 };
 
 static void say(const struct remote *remote, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -112,11 +114,26 @@ static void tell_clock(struct remote *remote, const struct remote_host *host)
     text_free(&text);
 }
 
+static void tell_waiting(struct remote *remote)
+{
+    static const char text[] = "NOTE: the others wait for it";
+    if (remote->told_waiting || clock_ms(CLOCK_MONOTONIC) - remote->begun < UNTOLD_MS)
+        return;
+    for (size_t i = 0; i < remote->options->host_count; i++)
+        if (remote->hosts[i].state < HOST_READY)
+            notes_add(&remote->notes, i, false, text, sizeof text - 1);
+    remote->told_waiting = true;
+}
+
 /* All begin together, so that intervals of different hosts come at the same time. */
 static void start_together(struct remote *remote)
 {
-    if (!count_in(remote, HOST_READY, HOST_READY) || count_in(remote, HOST_LOGGING_IN, HOST_COMPILING))
+    if (!count_in(remote, HOST_READY, HOST_READY))
         return;
+    if (count_in(remote, HOST_LOGGING_IN, HOST_COMPILING)) {
+        tell_waiting(remote);
+        return;
+    }
     for (size_t i = 0; i < remote->options->host_count; i++) {
         struct remote_host *host = &remote->hosts[i];
         if (host->state != HOST_READY)
@@ -213,7 +230,7 @@ static void free_all(struct remote *remote)
 
 int remote_run(const struct remote_options *options)
 {
-    struct remote remote = {.options = options};
+    struct remote remote = {.options = options, .begun = clock_ms(CLOCK_MONOTONIC)};
     int status = 1;
     allow_descriptors();
     if (!prepare(&remote)) {

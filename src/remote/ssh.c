@@ -64,20 +64,22 @@ void ssh_command_free(char **command)
 /* Single quotes, backslashes, newlines and exclamation marks mean different things to different shells: there are none within
  * the quotes. */
 static const char find_spoor[] =
-    "exec sh -c 'umask 077; LC_ALL=C; export LC_ALL; "
-    "d=${XDG_CACHE_HOME:-$HOME/.cache}/spoor; f=; p=$(command -v spoor); "
+    "exec sh -c 'd=${XDG_CACHE_HOME:-$HOME/.cache}/spoor; f=; c=; p=$(command -v spoor); "
     "if test \"$p\" && test \"$(\"$p\" --version 2>/dev/null)\" = \"spoor " SPOOR_VERSION
     "\"; then f=$p; fi; ";
 static const char copy_spoor[] =
-    "if test -z \"$f\"; then f=$d/spoor-" SPOOR_VERSION "-%016" PRIx64
-    "; if test -x \"$f\" && test -O \"$f\"; then :; else "
+    "if test -z \"$f\"; then f=$d/spoor-" SPOOR_VERSION "-%016" PRIx64 "; "
+    "if test -x \"$f\" && test -O \"$f\"; then :; else "
     "echo \"" SSH_MARK "need $(uname -m)\"; t=$d/new-$$; "
-    "mkdir -p \"$d\" && chmod 700 \"$d\" && head -c %zu >\"$t\" && test \"$(wc -c <\"$t\")\" -eq %zu && "
-    "chmod 700 \"$t\" && "
-    "mv -f \"$t\" \"$f\" || { rm -f \"$t\"; echo \"" SSH_MARK "failed\"; exit 1; }; "
+    "(umask 077; mkdir -p \"$d\" && chmod 700 \"$d\" && head -c %zu >\"$t\" && "
+    "test \"$(wc -c <\"$t\")\" -eq %zu && chmod 700 \"$t\" && mv -f \"$t\" \"$f\") || "
+    "{ rm -f \"$t\"; echo \"" SSH_MARK "failed\"; exit 1; }; "
     "for o in \"$d\"/spoor-*; do test \"$o\" = \"$f\" || rm -f \"$o\"; done; "
     "echo \"" SSH_MARK "copied\"; c=1; fi; fi; ";
+/* Without a binary: what another build of this version has copied there does, too. */
 static const char miss_spoor[] =
+    "if test -z \"$f\"; then for o in \"$d\"/spoor-" SPOOR_VERSION "-*; do "
+    "if test -x \"$o\" && test -O \"$o\"; then f=$o; fi; done; fi; "
     "if test -z \"$f\"; then echo \"" SSH_MARK "need $(uname -m)\"; exit 1; fi; ";
 static const char run_spoor[] = "test \"$c\" || echo \"" SSH_MARK "have\"; exec %s\"$f\" --remote-end'";
 

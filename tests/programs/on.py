@@ -197,6 +197,19 @@ def copies():
         check("it is not copied again", done.returncode == 0 and os.stat(directory + "/" + files[0]).st_ino == before, done)
         os.unlink(directory + "/" + files[0])
         done = spoor([host], "-q", "-e", "begin { exit(); }")
+        dynamic = spoor(hosts[1:2], "-q", "-e", "begin { @ = count(); exit(); }", binary=os.path.join(build, "spoor"))
+        check("what is there does for a spoor that cannot be copied", "@: 1" in dynamic.stdout, dynamic)
+        os.system(f"rm -rf home-h1/.cache")
+        dynamic = spoor(hosts[1:2], "-q", "-e", "begin { exit(); }", binary=os.path.join(build, "spoor"))
+        check("without one the remedy is told", dynamic.returncode == 1 and "cannot be copied: it needs libraries" in dynamic.stderr
+              and "make static" in dynamic.stderr, dynamic)
+        named = spoor(hosts[1:2], "-q", "--on-binary", static, "-e", "begin { @ = count(); exit(); }", binary=os.path.join(build, "spoor"))
+        check("--on-binary", named.returncode == 0 and "@: 1" in named.stdout, named)
+        os.chmod("home-h1/.cache", 0o755)
+        os.system("rm -rf home-h1/.cache/spoor; touch home-h1/.cache/spoor")
+        full = spoor(hosts[1:2], "-q", "-e", "begin { exit(); }")
+        check("a copy that cannot be stored", full.returncode == 1 and "ERROR: h1: spoor could not be copied: mkdir:" in full.stderr, full)
+        os.unlink("home-h1/.cache/spoor")
         check("another version goes when this one comes", os.listdir(directory) == files and done.returncode == 0, done)
     check("nothing goes on", all_gone())
 
@@ -362,8 +375,12 @@ if what == "noise":
         put(random.randbytes(65536))
 if what == "long":
     put(b"spoor-on: have\n" + struct.pack("<II", 4, 0xffffffff))
-if what == "silent":
-    time.sleep(1000)
+if what == "machine":
+    put(b"spoor-on: need \x1b[2Jpdp11\n")
+    sys.exit()
+if what == "late":
+    time.sleep(6)
+    sys.exit()
 if what == "errors":
     while True:
         os.write(2, b"\x1b[2Jwrong " * 1000)
@@ -421,9 +438,16 @@ def hosts_that_lie():
               if reason else time.monotonic() - began < 40, said[-500:] + printed[-500:])
         check(what + ": memory is bounded", usage.ru_maxrss < 300 << 10, f"{usage.ru_maxrss} KB")
         check(what + ": nothing raw is told", "\x1b" not in said, said[:300])
+    done = subprocess.run([static, "-q", "--on", "honest,late", "--ssh", f"sh {here}/false.sh", "-e", "begin { @ = count(); exit(); }"],
+                          capture_output=True, text=True, env=home, timeout=60)
+    check("one that is late is told, and given up", done.returncode == 1 and done.stderr.startswith("late: NOTE: the others wait for it\n"
+          "ERROR: late: it cannot be logged in to\n") and "@: 1\n" in done.stdout, done)
+    done = subprocess.run([static, "-q", "--on", "machine", "--ssh", f"sh {here}/false.sh", "-e", "begin { }"],
+                          capture_output=True, text=True, env=home, timeout=30)
+    check("a machine of another architecture", done.returncode == 1 and "another architecture, \\x1b[2Jpdp11," in done.stderr and
+          "make static FOR=" in done.stderr, done)
     done = subprocess.run([static, "-q", "--on", "text", "--ssh", f"sh {here}/false.sh", "-e", "begin { }"],
                           capture_output=True, text=True, env=home, timeout=30)
-    os.unlink("out")
     check("what is told has the host before each line", done.stderr == "text: \\x1b[2Jtold\ntext: b: forged\n", done)
 
 
