@@ -308,6 +308,54 @@ static void damaged_maps_are_refused_or_printed(void **state)
     assert_true(refused > TRIES / 4 && taken > TRIES);
 }
 
+/* What computes with these numbers relies on the checker of the language, which has not seen them. */
+static void numbers_out_of_bounds_are_refused(void **state)
+{
+    static const struct {
+        const char *map, *kind, *share;
+        int64_t step, maximum;
+        int error;
+    } tries[] = {
+        {"@s", "tseries", NULL, SECOND, 10, 0},
+        {"@s", "tseries", NULL, 0, 10, -EBADMSG},
+        {"@s", "tseries", NULL, SECOND, 0, -EBADMSG},
+        {"@s", "tseries", NULL, SECOND, INT64_MAX, -EBADMSG},
+        {"@t", "topk", NULL, 1000, 0, 0},
+        {"@t", "topk", NULL, 0, 0, -EBADMSG},
+        {"@t", "topk", NULL, 1001, 0, -EBADMSG},
+        {"@h", "hist", NULL, -1, 0, -EBADMSG},
+        {"@q", "quantile", "p50", 5, 0, 0},
+        {"@q", "quantile", "p50\": \"", 5, 0, -EBADMSG},
+        {"@q\nERROR", "quantile", "p50", 5, 0, -EBADMSG},
+    };
+    static uint64_t words[1 << 16];
+    struct arena arena = {0};
+    jmp_buf nowhere;
+    (void)state;
+    assert_false(arena_guard(&arena, nowhere));
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        struct screen screen = {0};
+        const struct merge_options options = options_of(&screen);
+        struct merge *merge = merge_new(&options);
+        struct text message = {0};
+        struct enumerator share = {tries[i].share, 500000};
+        struct type *type = (struct type *)make_type(&arena, tries[i].kind, &type_i64, tries[i].step);
+        type->maximum = tries[i].maximum;
+        type->count = tries[i].share != NULL;
+        type->enumerators = &share;
+        const struct map_entry entry = {NULL, words};
+        const struct map_snapshot map = {tries[i].map, NULL, type, &entry,
+                                         tries[i].step > 0 && tries[i].step <= 1000};
+        put(&message, &map, 0, true);
+        assert_int_equal(merge_map(merge, 0, cursor_over(message.bytes, message.length), 0), tries[i].error);
+        merge_free(merge);
+        text_free(&message);
+        text_free(&screen.out);
+        text_free(&screen.said);
+    }
+    arena_free(&arena);
+}
+
 static void requests_are_taken_whole(void **state)
 {
     static const char *const words[] = {"-e", "begin { }\n'$(x)'", ""}, *const names[] = {"script.bt"};
@@ -345,9 +393,13 @@ static void requests_are_taken_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_are_added_up),          cmocka_unit_test(what_has_no_rule_is_kept_apart),
-        cmocka_unit_test(types_that_differ_are_told), cmocka_unit_test(lines_are_in_order_of_time),
-        cmocka_unit_test(lines_of_json_are_json),     cmocka_unit_test(damaged_maps_are_refused_or_printed),
+        cmocka_unit_test(maps_are_added_up),
+        cmocka_unit_test(what_has_no_rule_is_kept_apart),
+        cmocka_unit_test(types_that_differ_are_told),
+        cmocka_unit_test(lines_are_in_order_of_time),
+        cmocka_unit_test(lines_of_json_are_json),
+        cmocka_unit_test(damaged_maps_are_refused_or_printed),
+        cmocka_unit_test(numbers_out_of_bounds_are_refused),
         cmocka_unit_test(requests_are_taken_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
