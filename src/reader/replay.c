@@ -14,12 +14,16 @@
 
 static const uint64_t CLOCK_MARGIN = 5000000; /* ns: by how much two clocks may differ */
 
+enum { EVENTS = 64 };
+
 struct stream {
     struct recording *recording;
     struct objects *objects; /* NULL: objects are not followed */
     struct replay_tracepoint *tracepoints;
     size_t tracepoint_room;
-    struct recording_event event;
+    struct recording_event events[EVENTS]; /* those that were at hand together */
+    int event_count, next;                 /* index of the one after `event` */
+    const struct recording_event *event;
     uint64_t time; /* time of the event */
     bool ready;    /* the event has not been handed out yet */
     /* no event before this time will come; UINT64_MAX: none at all, or the recording's clock is its own */
@@ -187,10 +191,15 @@ static int look(struct stream *stream)
 {
     if (stream->ready)
         return 1;
-    int got = recording_next(stream->recording, &stream->event);
-    if (got != 1)
-        return got;
-    stream->time = recording_time(stream->recording, stream->event.stamp);
+    if (stream->next == stream->event_count) {
+        int got = recording_next_few(stream->recording, stream->events, EVENTS);
+        stream->event_count = stream->next = 0;
+        if (got <= 0)
+            return got;
+        stream->event_count = got;
+    }
+    stream->event = &stream->events[stream->next++];
+    stream->time = recording_time(stream->recording, stream->event->stamp);
     stream->ready = true;
     return 1;
 }
@@ -219,7 +228,7 @@ uint64_t replay_start(struct replay *replay)
     struct stream *first = NULL;
     if (choose(replay, &first) || !first)
         return 0;
-    return first->event.is_outside ? recording_start(first->recording) : first->time;
+    return first->event->is_outside ? recording_start(first->recording) : first->time;
 }
 
 int replay_next(struct replay *replay, struct replay_event *event)
@@ -236,20 +245,25 @@ int replay_next(struct replay *replay, struct replay_event *event)
             return error;
         }
         stream->ready = false;
-        if (stream->objects && (error = objects_follow(stream->objects, &stream->event, &replay->step)))
+        if (stream->objects && (error = objects_follow(stream->objects, stream->event, &replay->step)))
             return error;
-        const struct replay_tracepoint *tracepoint = &stream->tracepoints[stream->event.tracepoint->id];
-        if (!tracepoint->count || stream->event.is_outside)
+        const struct replay_tracepoint *tracepoint = &stream->tracepoints[stream->event->tracepoint->id];
+        if (!tracepoint->count || stream->event->is_outside)
             continue;
         *event = (struct replay_event){
             .time = stream->time,
             .recording = stream->recording,
             .tracepoint = tracepoint,
-            .event = &stream->event,
+            .event = stream->event,
             .step = stream->objects ? &replay->step : NULL,
         };
         return 1;
     }
+}
+
+bool replay_has_timers(const struct replay *replay)
+{
+    return replay->timer_count > 0;
 }
 
 bool replay_is_live(const struct replay *replay)
@@ -273,8 +287,8 @@ int replay_refresh(struct replay *replay)
     int lives = 0;
     for (size_t i = 0; i < replay->count; i++) {
         struct stream *stream = &replay->streams[i];
-        if (!recording_is_live(stream->recording) || stream->ready)
-            /* an event that waits would be lost: the recording is refreshed when it has been handed out */
+        if (!recording_is_live(stream->recording) || stream->ready || stream->next < stream->event_count)
+            /* events that wait would be lost: the recording is refreshed when they have been handed out */
             continue;
         int got = recording_refresh(stream->recording);
         if (got < 0)

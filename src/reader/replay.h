@@ -53,6 +53,7 @@ int replay_listen(struct replay *replay, size_t recording, uint32_t tracepoint,
                   struct replay_listener listener);
 int replay_every(struct replay *replay, uint64_t period, uint32_t program);
 int replay_follow_objects(struct replay *replay);
+bool replay_has_timers(const struct replay *replay);
 /* Returns the timer that is due first, if it is not after `time`, and sets it to its next time; NULL: there is
  * none. */
 const struct replay_timer *replay_due(struct replay *replay, uint64_t time, uint64_t *when);

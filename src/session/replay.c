@@ -338,6 +338,8 @@ static void run_timers(struct session *session, uint64_t time)
 {
     const struct replay_timer *timer;
     uint64_t when;
+    if (!replay_has_timers(session->environment.replay))
+        return;
     while (!session->handler.exit_requested && !output_is_broken(session) &&
            (timer = replay_due(session->environment.replay, time, &when))) {
         set_time(session, when);
@@ -352,14 +354,14 @@ static uint64_t run_event(struct session *session, const struct replay_event *at
     uint64_t took = 1;
     struct image_event *context = vm_context(session->replay->vm);
     struct vm_event *event = vm_event_here(session->replay->vm);
+    replay_fill(session, context, at);
     event->time = at->time ? at->time : 1; /* 0 would mean the present time */
-    event->pid = recording_model(at->recording)->pid;
-    event->tid = at->event->thread;
-    event->cpu = recording_is_spdk(at->recording) ? at->event->thread : 0;
+    event->pid = (uint32_t)(context->pid_tid >> 32);
+    event->tid = (uint32_t)context->pid_tid;
+    event->cpu = (uint32_t)context->cpu;
     event->comm = at->event->thread_name;
     event->text = event_text;
     event->state = (void *)at;
-    replay_fill(session, context, at);
     for (unsigned texts = at->tracepoint->texts; texts; texts &= texts - 1) {
         unsigned which = (unsigned)__builtin_ctz(texts);
         context->words[which] = vm_text_address(which);
@@ -398,7 +400,8 @@ static bool run_events(struct session *session, uint64_t *time, uint64_t until)
         run_timers(session, event.time);
         if (!session->handler.exit_requested)
             took += run_event(session, &event);
-        observe_passing(session, false);
+        if (session->options.observer)
+            observe_passing(session, false);
         if (session->handler.exit_requested || output_is_broken(session) ||
             (interrupt_is_asked(session) && !is_last))
             return true;

@@ -87,12 +87,14 @@ uint64_t vm_execute(struct vm *vm, uint32_t first, const uint64_t arguments[VM_A
     const uint64_t base = (uint64_t)(uintptr_t)memory, size = vm->size;
     struct frame frames[VM_FRAMES];
     const unsigned depth = vm->depth;
-    uint64_t r[VM_REGISTERS] = {0}, at;
+    uint64_t r[VM_REGISTERS], at;
     if (depth >= VM_FRAMES) {
         vm->stopped = -ELOOP;
         return 0;
     }
-    memcpy(r + 1, arguments, VM_ARGUMENTS * sizeof *r);
+    /* One by one: an initializer becomes an instruction that takes as long as some steps. */
+    r[BPF_REG_0] = r[BPF_REG_6] = r[BPF_REG_7] = r[BPF_REG_8] = r[BPF_REG_9] = 0;
+    memcpy(r + BPF_REG_1, arguments, VM_ARGUMENTS * sizeof *r);
     r[BPF_REG_10] = (uint64_t)(uintptr_t)vm->frames + (uint64_t)(depth + 1) * VM_FRAME_BYTES;
     vm->depth++;
 
