@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from prometheus import Prometheus, free_port
+from prometheus import Prometheus, VictoriaMetrics, free_port
 
 root, build = sys.argv[1:3]
 spoor = os.path.join(build, "spoor")
@@ -379,6 +379,7 @@ if shutil.which("prometheus"):
     # It begins to scrape some seconds after its start: meanwhile there are other tests.
     servers = [Prometheus("classic", scraped_port),
                Prometheus("native", scraped_port, "--enable-feature=native-histograms")]
+    victoria = VictoriaMetrics("victoria", scraped_port) if shutil.which("victoria-metrics") else None
 
 trace, port = serve(MANY)
 status, head, body = ask(port)
@@ -551,6 +552,23 @@ def near(number, expected, share):
     return number is not None and abs(number - expected) <= share * expected
 
 
+def victoria_metrics():
+    """What VictoriaMetrics says is what the script counted."""
+    failures = []
+    if not until(lambda: (victoria.ask("count_over_time(spoor_scraped_ticks_total[1m])") or 0) >= 8, 60):
+        return read("victoria/log")
+    for query, expected, error in (("up", 1, 0), ("spoor_scraped_all_count", 2000, 0), ("spoor_scraped_all_sum", 2001000, 0),
+                                   ('spoor_scraped_bytes_sum{key0="x"}', 2001000, 0), ("resets(spoor_scraped_cleared_total[1m])", 0, 0),
+                                   ("resets(spoor_scraped_spread_count[1m])", 0, 0), ('spoor_scraped_power_bucket{le="511"}', 511, 0),
+                                   ("rate(spoor_scraped_ticks_total[3s])", 100, 0.2),
+                                   ("histogram_quantile(0.9, spoor_scraped_exact_bucket)", 1800, 0.02),
+                                   ("histogram_quantile(0.5, sum by (le) (rate(spoor_scraped_spread_bucket[3s])))", 500, 0.3)):
+        number = victoria.ask(query)
+        if not near(number, expected, error):
+            failures.append((query, number, expected))
+    return failures
+
+
 def prometheus():
     """What PromQL says is what the script counted."""
     classic, native = servers
@@ -595,7 +613,13 @@ def prometheus():
 if servers:
     try:
         failure = prometheus()
+        if victoria:
+            result("a server of VictoriaMetrics", victoria_metrics())
+        else:
+            print("skip a server of VictoriaMetrics: it is not installed")
     finally:
+        if victoria:
+            victoria.end()
         for server in servers:
             server.end()
         status = scraped.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A server of Prometheus for tests.
+# Servers that scrape, for tests: Prometheus and VictoriaMetrics.
 import json
 import os
 import socket
@@ -28,10 +28,12 @@ scrape_configs: [{{job_name: spoor, static_configs: [{{targets: ["127.0.0.1:{tar
 """)
         self.port = free_port()
         self.log = open(name + "/log", "w")
-        self.process = subprocess.Popen(
-            ["prometheus", f"--config.file={name}/prometheus.yml", f"--storage.tsdb.path={name}/data",
-             f"--web.listen-address=127.0.0.1:{self.port}", *options], stdout=self.log, stderr=self.log,
-            env={**os.environ, "GOMAXPROCS": "2"})
+        self.process = subprocess.Popen([*self.command(name), *options], stdout=self.log, stderr=self.log,
+                                        env={**os.environ, "GOMAXPROCS": "2"})
+
+    def command(self, name):
+        return ["prometheus", f"--config.file={name}/prometheus.yml", f"--storage.tsdb.path={name}/data",
+                f"--web.listen-address=127.0.0.1:{self.port}"]
 
     def data(self, path, **parameters):
         """What the API answers; None: it does not."""
@@ -61,3 +63,10 @@ scrape_configs: [{{job_name: spoor, static_configs: [{{targets: ["127.0.0.1:{tar
         finally:
             self.process.kill()
             self.log.close()
+
+
+class VictoriaMetrics(Prometheus):
+    def command(self, name):
+        return ["victoria-metrics", f"-promscrape.config={name}/prometheus.yml", f"-storageDataPath={name}/data",
+                f"-httpListenAddr=127.0.0.1:{self.port}", "-search.latencyOffset=0s", "-search.disableCache",
+                "-memory.allowedBytes=64MB"]
