@@ -57,6 +57,7 @@ static void printed(void *state, uint64_t time, const char *bytes, size_t length
         const size_t part = length < PART_MAX ? length : PART_MAX;
         struct text payload = {0};
         wire_put(&payload, time);
+        wire_put(&payload, end->is_end);
         wire_put_bytes(&payload, bytes, part);
         send_message(end, REMOTE_LINES, &payload);
         bytes += part;
@@ -77,7 +78,7 @@ static void map_printed(void *state, struct printer *printer, const struct map_s
     struct remote_end *end = state;
     struct text payload = {0};
     const uint64_t time = printer->moment ? printer->moment : clock_ns(CLOCK_BOOTTIME);
-    const struct portable_print print = {time, end->is_end, top, divisor};
+    const struct portable_print print = {time, end->is_end, end->is_end && !printer->moment, top, divisor};
     portable_put(&payload, printer, map, &print);
     const bool is_too_long = payload.length > REMOTE_PAYLOAD_MAX;
     if (is_too_long) {

@@ -259,11 +259,12 @@ static void hear_compiled(struct remote_host *host, struct cursor *payload)
 static int hear_lines(struct remote_host *host, struct cursor *payload)
 {
     const uint64_t time = wire_take(payload);
+    const bool is_end = wire_take_within(payload, 1);
     size_t length;
     const char *bytes = wire_take_bytes(payload, &length);
-    return payload->is_bad
-               ? -EBADMSG
-               : merge_lines(host->common->merge, host->index, time + (uint64_t)host->behind, bytes, length);
+    return payload->is_bad ? -EBADMSG
+                           : merge_lines(host->common->merge, host->index, time + (uint64_t)host->behind,
+                                         is_end, bytes, length);
 }
 
 static void hear_mark_of_time(struct remote_host *host, uint64_t time)

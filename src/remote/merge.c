@@ -14,7 +14,7 @@
 
 enum {
     LINE_BYTES_MAX = 1 << 20,  /* of what no newline ends */
-    END_BYTES_MAX = 256 << 20, /* of the maps of the end, from one host */
+    END_BYTES_MAX = 256 << 20, /* of what is of the end, from one host */
     END_MAPS_MAX = 4096,       /* how many of them */
     WAITING_MAPS_MAX = 1024,   /* how many maps of one host may wait before no more is read from it */
 };
@@ -40,14 +40,15 @@ struct stream {
     struct list waiting;
     struct text line; /* its last one, without an end yet */
     uint64_t time;
-    struct item *end;           /* the last map of the end that it is in */
-    size_t end_bytes, end_maps; /* of those maps, and how many they are */
+    bool is_end;      /* that line is of the end */
+    struct item *end; /* its last line or map of the end */
+    size_t end_bytes, end_maps;
     size_t waiting_maps;
 };
 
 struct merge {
     const struct merge_options *options;
-    struct list rounds, at_end; /* maps of the running trace, and of its end */
+    struct list rounds, at_end; /* maps of the running trace; lines and maps of its end */
     size_t bytes;               /* of what waits */
     bool warned_of_types;
     struct printer printer;
@@ -158,6 +159,23 @@ static void write_line(struct merge *merge, const struct item *item)
         text_char(out, '\n');
 }
 
+/* Whether an item of the end stands above another one that is new there: lines of several hosts above one map are in the
+ * order in which they came, and maps that are printed when all is over come last. */
+static bool stands_above(const struct item *item, const struct item *other)
+{
+    return !item->round || (other->round && round_is_last(other->round) && !round_is_last(item->round));
+}
+
+/* Behind what the host has printed last. */
+static void insert_at_end(struct merge *merge, size_t host, struct item *item)
+{
+    struct item *before = merge->streams[host].end;
+    for (struct item *next; (next = before ? before->next : merge->at_end.first) && stands_above(next, item);)
+        before = next;
+    insert_behind(&merge->at_end, before, item);
+    merge->streams[host].end = item;
+}
+
 /* The line of the stream becomes an item. */
 static int end_line(struct merge *merge, size_t host)
 {
@@ -170,14 +188,19 @@ static int end_line(struct merge *merge, size_t host)
     }
     item->host = host;
     item->line = stream->line;
+    stream->line = (struct text){0};
+    if (stream->is_end) {
+        insert_at_end(merge, host, item);
+        return (stream->end_bytes += sizeof *item + item->line.room) > END_BYTES_MAX ? -EBADMSG : 0;
+    }
     item->bytes = sizeof *item + item->line.room;
     merge->bytes += item->bytes;
-    stream->line = (struct text){0};
     insert_by_time(&stream->waiting, item);
     return 0;
 }
 
-int merge_lines(struct merge *merge, size_t host, uint64_t time, const char *bytes, size_t length)
+int merge_lines(struct merge *merge, size_t host, uint64_t time, bool is_end, const char *bytes,
+                size_t length)
 {
     struct stream *stream = &merge->streams[host];
     int error = 0;
@@ -185,6 +208,7 @@ int merge_lines(struct merge *merge, size_t host, uint64_t time, const char *byt
         const char *end = memchr(bytes, '\n', length);
         const size_t part = end ? (size_t)(end - bytes) + 1 : length;
         stream->time = time;
+        stream->is_end = is_end;
         text_append(&stream->line, bytes, part);
         if (end || merge->options->host_count == 1 || stream->line.length >= LINE_BYTES_MAX ||
             stream->line.failed)
@@ -211,7 +235,8 @@ static void warn_of_types(struct merge *merge, const struct list *list, const st
 {
     bool differs = false;
     for (const struct item *item = list->first; item; item = item->next)
-        differs |= item->round && round_is_called(item->round, map->name);
+        differs |= item->round && round_is_last(item->round) == map->print.is_last &&
+                   round_is_called(item->round, map->name) && !round_fits(item->round, map);
     if (!differs || merge->warned_of_types)
         return;
     struct text text = {0};
@@ -239,10 +264,10 @@ static struct item *begin_round(struct merge *merge, size_t host, uint64_t time,
         return NULL;
     }
     warn_of_types(merge, list, map);
-    if (!map->print.is_end)
+    if (map->print.is_end)
+        insert_at_end(merge, host, item);
+    else
         insert_by_time(list, item);
-    else /* the order of each host stays */
-        insert_behind(list, merge->streams[host].end ? merge->streams[host].end : list->last, item);
     return item;
 }
 
@@ -386,10 +411,14 @@ void merge_finish(struct merge *merge)
     struct list *list;
     while ((list = oldest(merge)))
         write_item(merge, list, list->first);
-    if (merge->at_end.first && !merge->options->json)
-        text_add(&merge->out, "\n\n");
-    while (merge->at_end.first)
-        write_item(merge, &merge->at_end, merge->at_end.first);
+    bool is_last = merge->options->json;
+    for (struct item *item; (item = merge->at_end.first);) {
+        if (!is_last && item->round && round_is_last(item->round)) {
+            text_add(&merge->out, "\n\n"); /* as spoor does */
+            is_last = true;
+        }
+        write_item(merge, &merge->at_end, item);
+    }
     flush(merge);
 }
 

@@ -3,8 +3,8 @@
  *
  * What has arrived waits until every host that still runs has said that it has sent all that is older, at most MERGE_HOLD_MS.
  * A map waits as long for the others to print theirs: so maps that are printed by the same interval are one, although their answers
- * arrive one after the other, and a host that is slow or silent delays no more than that. Maps of the end of
- * the trace wait until all hosts have ended. All times are those of this machine's boot clock. */
+ * arrive one after the other, and a host that is slow or silent delays no more than that. What is printed at the end of
+ * the trace waits until all hosts have ended, and is in the order of each of them: headings stay above their maps. All times are those of this machine's boot clock. */
 #ifndef SPOOR_REMOTE_MERGE_H
 #define SPOOR_REMOTE_MERGE_H
 
@@ -28,8 +28,10 @@ struct merge_options {
 struct merge;
 /* NULL: there is no memory. The options must live as long. */
 struct merge *merge_new(const struct merge_options *options);
-/* What a host's script printed. Lines end when their newline comes. Returns 0 or -ENOMEM. */
-int merge_lines(struct merge *merge, size_t host, uint64_t time, const char *bytes, size_t length);
+/* What a host's script printed; is_end: when its trace had ended. Lines end when their newline comes. Returns 0 or -ENOMEM, or
+ * -EBADMSG if it is more than a host may say at the end. */
+int merge_lines(struct merge *merge, size_t host, uint64_t time, bool is_end, const char *bytes,
+                size_t length);
 /* The message of a map; behind: what is to be added to its time. Returns 0, -ENOMEM, or -EBADMSG. */
 int merge_map(struct merge *merge, size_t host, struct cursor message, int64_t behind);
 /* The host has sent everything until then. */
@@ -40,7 +42,7 @@ void merge_over(struct merge *merge, size_t host);
 void merge_go_on(struct merge *merge);
 /* Whether so much waits that no more should be read from a host. */
 bool merge_is_full(const struct merge *merge, size_t host);
-/* Prints all that waits, then the maps of the end. */
+/* Prints all that waits, then what is of the end. */
 void merge_finish(struct merge *merge);
 void merge_free(struct merge *merge);
 

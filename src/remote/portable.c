@@ -177,7 +177,7 @@ void portable_put(struct text *out, const struct printer *printer, const struct 
     struct writing writing = {.printer = {.names = printer->names, .is_terminal = printer->is_terminal}};
     const struct type *key = map->key && map->key->kind != TYPE_NONE ? map->key : NULL;
     wire_put(out, print->time);
-    wire_put(out, print->is_end);
+    wire_put(out, print->is_last ? 2 : print->is_end);
     wire_put(out, print->top);
     wire_put(out, print->divisor);
     wire_put_text(out, map->name);
@@ -369,7 +369,9 @@ bool portable_take(struct arena *arena, const struct builtin_table *builtins, st
                    struct portable_map *map)
 {
     *map = (struct portable_map){.print.time = wire_take(message)};
-    map->print.is_end = wire_take_within(message, 1);
+    const uint64_t when = wire_take_within(message, 2);
+    map->print.is_end = when > 0;
+    map->print.is_last = when == 2;
     map->print.top = wire_take(message);
     map->print.divisor = wire_take(message);
     map->name = wire_take_text(message);

@@ -16,7 +16,8 @@
 
 struct portable_print {
     uint64_t time;
-    bool is_end; /* the trace has ended */
+    /* The trace has ended; and no probe of its end prints it: it is among those that are printed when all is over. */
+    bool is_end, is_last;
     uint64_t top, divisor;
 };
 

@@ -84,8 +84,13 @@ static bool make(struct remote_round *round, const struct builtin_table *builtin
 
 bool round_fits(const struct remote_round *round, const struct portable_map *map)
 {
-    return !strcmp(round->name, map->name) && round->type_size == map->types_size &&
-           !memcmp(round->type_bytes, map->types, map->types_size);
+    return round->print.is_last == map->print.is_last && !strcmp(round->name, map->name) &&
+           round->type_size == map->types_size && !memcmp(round->type_bytes, map->types, map->types_size);
+}
+
+bool round_is_last(const struct remote_round *round)
+{
+    return round->print.is_last;
 }
 
 bool round_is_called(const struct remote_round *round, const char *name)

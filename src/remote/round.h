@@ -15,6 +15,8 @@ struct remote_round *round_new(const struct builtin_table *builtins, struct curs
                                const char *const *hosts, size_t count);
 /* Whether a map belongs to it: name and types are the same. */
 bool round_fits(const struct remote_round *round, const struct portable_map *map);
+/* Whether it is of those that are printed when all is over. */
+bool round_is_last(const struct remote_round *round);
 bool round_is_called(const struct remote_round *round, const char *name);
 /* Adds what a host has. Returns 0, -ENOMEM, or -EBADMSG if the map refers to texts that are not there. */
 int round_add(struct remote_round *round, size_t host, const struct portable_map *map);

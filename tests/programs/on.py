@@ -215,6 +215,14 @@ def copies():
 
 
 @part
+def headings():
+    done = spoor(hosts[:3], "-q", "-e", 'begin { @a = count(); @b = count(); exit(); } '
+                 'end { printf("first\\n"); print(@b); printf("second\\n"); print(@a); clear(@a); }')
+    check("headings stay above their maps", re.fullmatch(
+        "(h[012]: first\n){3}@b: 3\n(h[012]: second\n){3}@a: 3\n\n\n@b: 3\n", done.stdout) and not done.stderr, done)
+
+
+@part
 def sums():
     done = spoor(hosts, "-q", "-e", TICKS)
     out = done.stdout
@@ -388,11 +396,11 @@ if what in ("endless", "maps", "rounds", "future", "text", "none"):
     begin()
 if what == "endless":
     while True:
-        message(7, 1, b"y" * 65536)
+        message(7, 1, 0, b"y" * 65536)
 if what == "future":
     message(10, 2**64 - 1)
     while True:
-        message(7, 2**63, b"z\n" * 1000)
+        message(7, 2**63, 0, b"z\n" * 1000)
 if what in ("maps", "rounds"):
     name = 0
     while True:

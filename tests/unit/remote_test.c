@@ -70,11 +70,12 @@ static const char *name_of(void *owner, uint64_t index)
     return index == *(uint64_t *)owner ? "the\nname" : NULL;
 }
 
-static void put(struct text *out, const struct map_snapshot *map, uint64_t known, bool is_end)
+enum when { RUNNING, AT_END, LAST };
+static void put(struct text *out, const struct map_snapshot *map, uint64_t known, enum when when)
 {
     const struct print_names names = {.owner = &known, .name = name_of};
     const struct printer printer = {.names = &names};
-    const struct portable_print how = {.time = SECOND, .is_end = is_end};
+    const struct portable_print how = {.time = SECOND, .is_end = when > RUNNING, .is_last = when == LAST};
     text_clear(out);
     portable_put(out, &printer, map, &how);
     assert_false(out->failed);
@@ -115,13 +116,13 @@ static void maps_are_added_up(void **state)
     for (size_t host = 0; host < 2; host++) {
         const struct map_entry entry = {keys[host], &count};
         const struct map_snapshot map = {"@m", key, make_type(&arena, "count", &type_u64, 0), &entry, 1};
-        put(&message, &map, keys[host][0], true);
+        put(&message, &map, keys[host][0], LAST);
         give(merge, host, &message);
     }
     for (size_t host = 0; host < 2; host++) {
         const struct map_entry entry = {NULL, largest[host]};
         const struct map_snapshot map = {"@x", NULL, make_type(&arena, "max", &type_i64, 0), &entry, 1};
-        put(&message, &map, 0, true);
+        put(&message, &map, 0, LAST);
         give(merge, host, &message);
     }
     shows(merge, &screen, "\n\n@m[the\nname, 7]: 10\n@x: 4\n");
@@ -144,7 +145,7 @@ static void what_has_no_rule_is_kept_apart(void **state)
     for (size_t host = 2; host-- > 0;) {
         const struct map_entry entry = {"k\0\0\0\0\0\0", "v\x1b\n\0\0\0\0"};
         const struct map_snapshot map = {"@t", text, text, &entry, 1};
-        put(&message, &map, 0, true);
+        put(&message, &map, 0, LAST);
         give(merge, host, &message);
     }
     shows(merge, &screen, "\n\n@t[a, k]: v\\x1b\\x0a\n@t[b\\x1b[2J, k]: v\\x1b\\x0a\n");
@@ -168,11 +169,11 @@ static void types_that_differ_are_told(void **state)
         const struct map_entry entry = {key, &count};
         const struct map_snapshot map = {"@m", types[host], make_type(&arena, "count", &type_u64, 0), &entry,
                                          1};
-        put(&message, &map, 0, true);
+        put(&message, &map, 0, LAST);
         give(merge, host, &message);
     }
     assert_non_null(strstr(text_string(&screen.said), "WARNING: @m has not the same type"));
-    shows(merge, &screen, "\n\n@m[1]: 1\n@m[\x01]: 1\n");
+    shows(merge, &screen, "\n\n@m[\x01]: 1\n@m[1]: 1\n");
     text_free(&message);
     arena_free(&arena);
 }
@@ -186,9 +187,9 @@ static void lines_are_in_order_of_time(void **state)
     options.is_terminal = false;
     struct merge *merge = merge_new(&options);
     (void)state;
-    assert_int_equal(merge_lines(merge, 0, 30, "third\n", 6), 0);
-    assert_int_equal(merge_lines(merge, 1, 10, "first\nsec", 9), 0);
-    assert_int_equal(merge_lines(merge, 1, 20, "ond\nno end", 10), 0);
+    assert_int_equal(merge_lines(merge, 0, 30, false, "third\n", 6), 0);
+    assert_int_equal(merge_lines(merge, 1, 10, false, "first\nsec", 9), 0);
+    assert_int_equal(merge_lines(merge, 1, 20, false, "ond\nno end", 10), 0);
     merge_go_on(merge);
     assert_string_equal(text_string(&screen.out), ""); /* the other host may have older ones */
     merge_mark(merge, 0, 25);
@@ -196,6 +197,33 @@ static void lines_are_in_order_of_time(void **state)
     merge_go_on(merge);
     assert_string_equal(text_string(&screen.out), "b\x1b[2J: first\n");
     shows(merge, &screen, "b\x1b[2J: first\nb\x1b[2J: second\nb\x1b[2J: no end\na: third\n");
+}
+
+/* Each host prints a heading, a map, another heading and the map once more. */
+static void headings_stay_above_their_maps(void **state)
+{
+    struct arena arena = {0};
+    struct screen screen = {0};
+    const struct merge_options options = options_of(&screen);
+    struct merge *merge = merge_new(&options);
+    struct text message = {0};
+    uint64_t count = 1;
+    jmp_buf nowhere;
+    (void)state;
+    assert_false(arena_guard(&arena, nowhere));
+    const struct map_entry entry = {NULL, &count};
+    const struct map_snapshot map = {"@m", NULL, make_type(&arena, "count", &type_u64, 0), &entry, 1};
+    put(&message, &map, 0, AT_END);
+    for (size_t host = 0; host < 2; host++) {
+        assert_int_equal(merge_lines(merge, host, 50 - host, true, "one\n", 4), 0);
+        give(merge, host, &message);
+        assert_int_equal(merge_lines(merge, host, 60 - host, true, "two\n", 4), 0);
+        give(merge, host, &message);
+    }
+    assert_string_equal(text_string(&screen.said), "");
+    shows(merge, &screen, "a: one\nb\x1b[2J: one\n@m: 2\na: two\nb\x1b[2J: two\n@m: 2\n");
+    text_free(&message);
+    arena_free(&arena);
 }
 
 static void lines_of_json_are_json(void **state)
@@ -206,7 +234,7 @@ static void lines_of_json_are_json(void **state)
     struct merge *merge = merge_new(&options);
     (void)state;
     static const char lines[] = "{\"type\": \"printf\", \"data\": \"x\"}\n{}\n{\"forged\n\x1b[2J\n";
-    assert_int_equal(merge_lines(merge, 0, 1, lines, sizeof lines - 1), 0);
+    assert_int_equal(merge_lines(merge, 0, 1, false, lines, sizeof lines - 1), 0);
     shows(merge, &screen,
           "{\"host\": \"a\", \"type\": \"printf\", \"data\": \"x\"}\n{\"host\": \"a\"}\n"
           "{\"host\": \"a\", \"type\": \"text\", \"data\": \"{\\\"forged\"}\n"
@@ -245,7 +273,7 @@ static void put_some(struct arena *arena, struct text *out, unsigned which)
     const struct map_entry entry = {words, words};
     const struct map_snapshot map = {"@map", key, value, &entry, 1};
     words[0] = words[1] = words[2] = 1;
-    put(out, &map, 1, which % 2);
+    put(out, &map, 1, which % 2 ? LAST : RUNNING);
 }
 
 static void damage(struct text *message)
@@ -346,7 +374,7 @@ static void numbers_out_of_bounds_are_refused(void **state)
         const struct map_entry entry = {NULL, words};
         const struct map_snapshot map = {tries[i].map, NULL, type, &entry,
                                          tries[i].step > 0 && tries[i].step <= 1000};
-        put(&message, &map, 0, true);
+        put(&message, &map, 0, LAST);
         assert_int_equal(merge_map(merge, 0, cursor_over(message.bytes, message.length), 0), tries[i].error);
         merge_free(merge);
         text_free(&message);
@@ -397,6 +425,7 @@ int main(void)
         cmocka_unit_test(what_has_no_rule_is_kept_apart),
         cmocka_unit_test(types_that_differ_are_told),
         cmocka_unit_test(lines_are_in_order_of_time),
+        cmocka_unit_test(headings_stay_above_their_maps),
         cmocka_unit_test(lines_of_json_are_json),
         cmocka_unit_test(damaged_maps_are_refused_or_printed),
         cmocka_unit_test(numbers_out_of_bounds_are_refused),
