@@ -4,11 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/trusted_path.h"
 #include "cmd/command.h"
 #include "serve/serve.h"
 
-enum { SHARE_PERCENT = 10, SHARE_PERCENT_MAX = 100000 };
+enum { SHARE_PERCENT = 10, SHARE_PERCENT_MAX = 100000, TELLS_EACH_S = 60 };
 
 struct arguments {
     struct options options; /* of each script; the first member, for rows that are shared */
@@ -59,6 +60,7 @@ static int run(void *state, const struct serve_script *script)
     options->session.write = script->write;
     options->session.report = script->report;
     options->session.keep_maps_quiet = true;
+    options->session.tells_each_ns = (uint64_t)TELLS_EACH_S * NSEC_PER_SEC;
     struct text text = {0};
     text_append(&text, script->text->bytes, script->text->length);
     int status = text.failed;

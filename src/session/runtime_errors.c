@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors inside programs: the programs raise counters, which are read here. A counter is reported as soon as it first changes,
- * then at most once a second, and for the last time at the end, with the line of the script and how often it happened
- * since the last report. Events for which the kernel did not run a program at all are counted by the kernel, and reported at
+ * then at most once a second, or as often as the caller wants, and for the last time at the end, with the line of the script and
+ * how often it happened since the last report. Events for which the kernel did not run a program at all are counted by the kernel, and reported at
  * the end. */
 #include <errno.h>
 #include <stdlib.h>
@@ -196,7 +196,8 @@ void runtime_errors_report(struct session *session, bool last)
     if (!control || !session->runtime_errors->reported)
         return;
     uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
-    bool due = last || now - session->runtime_errors->time >= TELL_INTERVAL_NS;
+    const uint64_t wanted = session->options.tells_each_ns, interval = wanted ? wanted : TELL_INTERVAL_NS;
+    bool due = last || now - session->runtime_errors->time >= interval;
     for (size_t i = 0; i < session->image.runtime_error_count; i++) {
         const struct runtime_error *runtime_error = &session->image.runtime_errors[i];
         uint64_t *reported = &session->runtime_errors->reported[i];

@@ -79,21 +79,22 @@ struct session_options {
     bool shows_times;     /* --times: JSON lines say when */
     bool json_stack_text; /* as the setting json_stacks = text */
     enum session_stage dump;
-    struct settings settings;          /* of the environment */
-    const char *clock_map;             /* tests: tseries' clock; NULL: the real one */
-    int output;                        /* where the script's output goes */
-    const char *output_path;           /* its name, for rotation; NULL: none */
-    uint64_t rotate_bytes;             /* the size that a file of output may have; 0: any */
-    unsigned keep_files;               /* how many of them are kept; 0: all */
-    uint64_t duration_ns;              /* how long the trace lasts after all is attached; 0: no limit */
-    uint64_t max_events;               /* after how many events it ends; 0: no limit */
-    uint64_t max_memory;               /* bytes for maps, rings and this process; 0: no limit */
-    bool unbuffered;                   /* write each record at once: -B line, -B none */
-    bool makes_files;                  /* the caller makes and replaces files while the trace runs */
-    bool counts_time;                  /* the kernel measures how long programs run; session_each_program() */
-    bool keep_maps_quiet;              /* no maps at the end, nor the empty lines before them */
-    bool bcc_histograms;               /* --histogram bcc */
-    const struct map_watcher *watcher; /* is told of maps while they are printed; NULL: nobody is */
+    struct settings settings; /* of the environment */
+    const char *clock_map;    /* tests: tseries' clock; NULL: the real one */
+    int output;               /* where the script's output goes */
+    const char *output_path;  /* its name, for rotation; NULL: none */
+    uint64_t rotate_bytes;    /* the size that a file of output may have; 0: any */
+    unsigned keep_files;      /* how many of them are kept; 0: all */
+    uint64_t duration_ns;     /* how long the trace lasts after all is attached; 0: no limit */
+    uint64_t max_events;      /* after how many events it ends; 0: no limit */
+    uint64_t max_memory;      /* bytes for maps, rings and this process; 0: no limit */
+    uint64_t tells_each_ns;   /* how often runtime errors are told that happen again; 0: each second */
+    bool unbuffered;          /* write each record at once: -B line, -B none */
+    bool makes_files;         /* the caller makes and replaces files while the trace runs */
+    bool counts_time;         /* the kernel measures how long programs run; session_each_program() */
+    bool keep_maps_quiet;     /* no maps at the end, nor the empty lines before them */
+    bool bcc_histograms;      /* --histogram bcc */
+    const struct map_watcher *watcher;       /* is told of maps while they are printed; NULL: nobody is */
     const struct session_observer *observer; /* is told of what is printed; NULL: nobody is */
     /* Gets what is reported beside the output, in whole lines: banners, warnings, run-time errors. */
     void (*report)(void *state, const char *text);

@@ -310,6 +310,15 @@ def the_guard():
 
 
 @part
+def errors_that_come_again():
+    with Served({"full": "config = { max_map_keys = 2 } interval:ms:100 { @[nsecs] = count(); }"}) as served:
+        happened = until(lambda: sum(number for name, number in served.numbers().items() if 'error="map_full"' in name) >= 25)
+        with open("err") as file:
+            told = file.read().count("Map full")
+        check("errors that happen again are counted, and told once a minute", happened and told == 1)
+
+
+@part
 def nobody_who_reads():
     reading, writing = os.pipe()
     os.mkdir("unread")
