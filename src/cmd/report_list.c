@@ -58,26 +58,44 @@ static int print_lines(struct listing *listing, uint64_t before)
     return got < 0 && got != -EINTR ? got : 0;
 }
 
+/* Prints an event that passes. Returns 0 or -errno. *over: nothing more is wanted. */
+static int see_event(struct listing *listing, struct recording_event *event, bool passes_all, bool *over)
+{
+    struct report *report = listing->report;
+    struct object_step step;
+    int error = objects_follow(report->objects, event, &step);
+    if (error || event->is_outside)
+        return error;
+    listing->lost += event->lost;
+    if (!passes_all && !filter_passes(&listing->filter, report->recording, event, &step)) {
+        *over = filter_is_over(&listing->filter, report->recording, event);
+        return 0;
+    }
+    if (listing->lines)
+        error = print_lines(listing, recording_time(report->recording, event->stamp));
+    if (!error)
+        print_event(listing, event, &step);
+    return error;
+}
+
 /* Prints all events that there are now. Returns 0 or -errno. *over: nothing more is wanted. */
 static int print_events(struct listing *listing, bool *over)
 {
+    enum { FEW = 64 };
     struct report *report = listing->report;
-    struct recording_event event;
-    struct object_step step;
+    struct recording_event events[FEW];
     const bool passes_all = filter_is_empty(&listing->filter);
-    int got = 0;
-    while (!report_stop && !report->is_closed && !*over && (got = report_next(report, &event, &step)) == 1) {
-        listing->lost += event.lost;
-        if (passes_all || filter_passes(&listing->filter, report->recording, &event, &step)) {
-            if (listing->lines &&
-                (got = print_lines(listing, recording_time(report->recording, event.stamp))))
-                return got;
-            print_event(listing, &event, &step);
-        } else {
-            *over = filter_is_over(&listing->filter, report->recording, &event);
-        }
+    int error = 0;
+    while (!error && !report_stop && !report->is_closed && !*over) {
+        const int count = recording_next_few(report->recording, events, FEW);
+        if (count <= 0)
+            return count;
+        if (report->shows_progress)
+            report_progress_now(report);
+        for (int i = 0; i < count && !error && !report_stop && !report->is_closed && !*over; i++)
+            error = see_event(listing, &events[i], passes_all, over);
     }
-    return got < 0 ? got : 0;
+    return error;
 }
 
 void report_lines_explain(const struct report *report, const struct json_lines *lines)

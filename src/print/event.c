@@ -18,6 +18,7 @@ struct pen { /* builds one line; what it holds goes to `out` before anything lon
     struct text *out;
     char *at;
     unsigned column; /* the column at which `line` begins */
+    uint64_t now;    /* the time of the event, ns */
     char line[2048];
 };
 
@@ -84,6 +85,19 @@ static __attribute__((noinline)) void put_known(struct pen *pen, const char *nam
 static void put_name(struct pen *pen, const char *name)
 {
     put_known(pen, name, strnlen(name, NAME_BYTES_MAX));
+}
+
+/* Puts the name of a thread, behind which there are zeros. */
+static void put_thread_name(struct pen *pen, const char *name)
+{
+    uint64_t words[RECORDING_NAME / sizeof(uint64_t)];
+    pen_need(pen, RECORDING_NAME);
+    memcpy(words, name, sizeof words);
+    memcpy(pen->at, name, sizeof words);
+    const unsigned zeros = words[1]   ? (unsigned)__builtin_clzll(words[1]) / 8
+                           : words[0] ? 8 + (unsigned)__builtin_clzll(words[0]) / 8
+                                      : RECORDING_NAME;
+    pen->at += RECORDING_NAME - zeros; /* little-endian, as every machine that we know */
 }
 
 /* Puts a text of the program's own, whose length the compiler knows. */
@@ -368,12 +382,10 @@ static bool has_age(const struct object_step *step)
     return step->own->type >= 0 && !step->begins && step->own->number != OBJECT_UNNUMBERED;
 }
 
-static void put_age(struct pen *pen, const struct recording *recording, const struct recording_event *event,
-                    const struct object_step *step)
+static void put_age(struct pen *pen, const struct recording *recording, const struct object_step *step)
 {
-    const uint64_t now = recording_time(recording, event->stamp),
-                   born = recording_time(recording, step->own->begun);
-    put_time(pen, now > born ? now - born : 0, 0);
+    const uint64_t born = recording_time(recording, step->own->begun);
+    put_time(pen, pen->now > born ? pen->now - born : 0, 0);
 }
 
 /* Puts the cells of an event in columns, without a limit of width. */
@@ -395,7 +407,7 @@ static void put_columns(const struct event_printer *printer, struct pen *pen,
     }
     if (has_age(step)) {
         const unsigned value = begin_cell(pen, "time", 4);
-        put_age(pen, printer->recording, event, step);
+        put_age(pen, printer->recording, step);
         end_cell(pen, value);
     }
     for (unsigned i = 0; i < tracepoint->argument_count; i++) {
@@ -407,7 +419,7 @@ static void put_columns(const struct event_printer *printer, struct pen *pen,
     }
     if (event->thread_name[0]) {
         begin_cell(pen, "thread", 6);
-        put_name(pen, event->thread_name);
+        put_thread_name(pen, event->thread_name);
     }
 }
 
@@ -426,6 +438,7 @@ static void put_pieces(const struct event_printer *printer, struct pen *pen,
         piece.out = &text;
         piece.at = piece.line;
         piece.column = 0;
+        piece.now = pen->now;
         text_clear(&text);
         if (i == SIZE && event->size) {
             PUT_TEXT(&piece, "size:");
@@ -435,10 +448,10 @@ static void put_pieces(const struct event_printer *printer, struct pen *pen,
             put_ids(&piece, recording_model(printer->recording), step);
         } else if (i == AGE && has_age(step)) {
             PUT_TEXT(&piece, "time:");
-            put_age(&piece, printer->recording, event, step);
+            put_age(&piece, printer->recording, step);
         } else if (i == thread && event->thread_name[0]) {
             PUT_TEXT(&piece, "thread:");
-            put_name(&piece, event->thread_name);
+            put_thread_name(&piece, event->thread_name);
         } else if (i >= ARGUMENTS && i < thread) {
             put_name(&piece, tracepoint->arguments[i - ARGUMENTS].name);
             put_char(&piece, ':');
@@ -468,7 +481,7 @@ void event_print(struct event_printer *printer, struct text *out, const struct r
     if (event->lost)
         print_lost(printer, &pen, event);
     put_thread(printer, &pen, event);
-    const uint64_t time = recording_time(recording, event->stamp);
+    const uint64_t time = pen.now = recording_time(recording, event->stamp);
     put_time(&pen, time > printer->origin ? time - printer->origin : 0, 10);
     put_char(&pen, ' ');
     if (printer->with_step) {
