@@ -11,7 +11,7 @@ done
 [ "$(id -u)" = 0 ] || { echo "skip everything: needs root" && exit 0; }
 unshare --net --mount true 2>/dev/null || { echo "skip everything: no namespaces can be made here" && exit 0; }
 nm "$build/spoor" 2>/dev/null | grep -q __asan_init && { echo "skip everything: sanitizers are shared libraries" && exit 0; }
-make -s -C "$root" BUILD="$build" "$build/spoor-static" >/dev/null 2>&1 || { echo "not ok the static program is linked" && exit 1; }
+make -s -C "$root" BUILD="$build" static >/dev/null 2>&1 || { echo "not ok the static program is linked" && exit 1; }
 . "$root/tests/programs/recording.bash"
 begin_test on
 # Processes, network and mounts are of namespaces of their own, so that nothing is left behind.
