@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+from waiting import until
+
 build, here = sys.argv[1], os.getcwd()
 with open("DaemonSet.json") as file:
     pod = json.load(file)["spec"]["template"]["spec"]
@@ -30,13 +32,6 @@ def result(name, problem):
 
 def run(*command):
     subprocess.run(command, check=True)
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
 
 
 def mount_image():

@@ -9,6 +9,7 @@ import sys
 import time
 
 from prometheus import Prometheus, free_port
+from waiting import until
 
 root, build = sys.argv[1:3]
 SCRIPTS = {
@@ -26,13 +27,6 @@ variables = {variable["name"]: variable for variable in board["templating"]["lis
 
 def result(name, problem=None):
     print(f"not ok {name}: {problem}" if problem else "ok " + name, flush=True)
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
 
 
 # ---- its form ----

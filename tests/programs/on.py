@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+from waiting import until
+
 build = sys.argv[1]
 here = os.getcwd()
 static = os.path.join(build, "spoor-static")
@@ -23,15 +25,6 @@ def run(*words):
 def write(name, text):
     with open(name, "w") as file:
         file.write(text)
-
-
-def until(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def check(name, is_right, detail=""):

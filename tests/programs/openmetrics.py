@@ -15,6 +15,7 @@ import sys
 import time
 
 from prometheus import Prometheus, VictoriaMetrics, free_port
+from waiting import until
 
 root, build = sys.argv[1:3]
 spoor = os.path.join(build, "spoor")
@@ -45,15 +46,6 @@ def wanted(found, expected):
     """What differs from the numbers that are expected; None: it is not there."""
     return "\n".join(f"{name}: {found.get(name)}, and not {number}" for name, number in expected.items()
                      if found.get(name) != number)
-
-
-def until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def read(path):

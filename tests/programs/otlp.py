@@ -16,6 +16,8 @@ import sys
 import threading
 import time
 
+from waiting import until
+
 root, build = sys.argv[1:3]
 sys.path.insert(0, root + "/tests/lib")
 from protobuf import BYTES, FIXED64, VARINT, numbers, wired_fields  # noqa: E402
@@ -574,13 +576,6 @@ def part_live():
 def running(*arguments):
     program = subprocess.Popen(["./recording", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     return program, program.stdout.readline().strip()
-
-
-def until(condition):
-    end = time.monotonic() + 20
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
 
 
 def without_times(spans):

@@ -10,18 +10,11 @@ import subprocess
 import sys
 import time
 
+from waiting import until
+
 build = sys.argv[1]
 spoor = os.path.join(build, "spoor")
 here = os.getcwd()
-
-
-def until(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def children(pid):
