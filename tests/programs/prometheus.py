@@ -36,12 +36,14 @@ scrape_configs: [{{job_name: spoor, static_configs: [{{targets: ["127.0.0.1:{tar
                 f"--web.listen-address=127.0.0.1:{self.port}"]
 
     def data(self, path, **parameters):
-        """What the API answers; None: it does not."""
+        """What the API answers; None: it does not, or not yet."""
         address = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(parameters, doseq=True)
         try:
             with direct.open(address, timeout=10) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
+            if error.code == 503:  # it starts
+                return None
             raise AssertionError(f"{parameters}: {error.read().decode()}") from None
         except OSError:
             return None
