@@ -40,7 +40,7 @@ static const char lzma[] = "liblzma.so.5", microhttpd[] = "libmicrohttpd.so.12";
         library, #name, (void *)(name)                                                                       \
     }
 static const struct function {
-    const char *library, *name;
+    const char *file, *name;
     void *address;
 } functions[] = {
     FUNCTION(lzma, lzma_stream_buffer_decode),
@@ -62,15 +62,15 @@ void *dlopen(const char *file, int mode)
 {
     (void)mode;
     for (int i = 0; file && i < FUNCTIONS; i++)
-        if (!strcmp(file, functions[i].library) && functions[i].address)
-            return (void *)functions[i].library;
+        if (!strcmp(file, functions[i].file) && functions[i].address)
+            return (void *)functions[i].file;
     return NULL;
 }
 
 void *dlsym(void *library, const char *name)
 {
     for (int i = 0; i < FUNCTIONS; i++)
-        if (library == functions[i].library && !strcmp(name, functions[i].name))
+        if (library == functions[i].file && !strcmp(name, functions[i].name))
             return functions[i].address;
     return NULL;
 }

@@ -19,26 +19,21 @@ enum {
     SHARE_WHOLE = 1000000,
 };
 
-/* Whether a type is one of names for numbers. */
-static bool is_name(const struct type *type)
-{
-    return type_is_numbered(type);
-}
-
+/* Whether a name for a number is within. */
 static bool holds_name(const struct type *type)
 {
     if (type->kind == TYPE_TUPLE)
         for (uint32_t i = 0; i < type->count; i++)
             if (holds_name(type->fields[i].type))
                 return true;
-    return is_name(type);
+    return type_is_numbered(type);
 }
 
 /* Whether a value travels as its text. */
 static bool is_text(const struct type *type)
 {
     const bool is_aggregation = type_is_aggregation(type);
-    return is_name(type) || (is_aggregation && type->target && holds_name(type->target));
+    return type_is_numbered(type) || (is_aggregation && type->target && holds_name(type->target));
 }
 
 static bool has_lines(const struct type *type)

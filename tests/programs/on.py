@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+from background import Background
 from waiting import until
 
 build = sys.argv[1]
@@ -117,21 +118,9 @@ def spoor(on, *words, seconds=60, **others):
                           stdin=subprocess.DEVNULL)
 
 
-class Running:
+class Running(Background):
     def __init__(self, on, *words, **others):
-        self.out, self.err = open("out", "w+"), open("err", "w+")
-        self.process = subprocess.Popen(words_for(on, *words, **others), stdout=self.out, stderr=self.err,
-                                        stdin=subprocess.DEVNULL)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self.out.close()
-        self.err.close()
+        super().__init__(words_for(on, *words, **others))
 
     def printed(self):
         with open("out") as file:

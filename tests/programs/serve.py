@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+from background import Background
 from waiting import until
 
 build = sys.argv[1]
@@ -33,7 +34,7 @@ def is_alive(pid):
         return False
 
 
-class Served:
+class Served(Background):
     """A directory that is served, and the process that does it."""
 
     def __init__(self, scripts, *options, place="unix:" + here + "/socket", environment={}, output=None):
@@ -42,20 +43,8 @@ class Served:
         os.mkdir(self.directory)
         for name, text in scripts.items():
             self.write(name, text)
-        self.out, self.err = open("out", "w+"), open("err", "w+")
-        self.process = subprocess.Popen([spoor, "serve", "--openmetrics", place, *options, self.directory],
-                                        stdout=output or self.out, stderr=self.err, stdin=subprocess.DEVNULL,
-                                        env={**os.environ, **environment})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.out.close()
-        self.err.close()
+        super().__init__([spoor, "serve", "--openmetrics", place, *options, self.directory], output,
+                         env={**os.environ, **environment})
 
     def write(self, name, text):
         path = os.path.join(self.directory, name + ".bt")
