@@ -420,10 +420,10 @@ def hosts_that_lie():
                                        stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=home)
             if not reason: # it never ends by itself: after a while the user ends it
                 time.sleep(3)
-                process.send_signal(signal.SIGINT)
+                os.kill(process.pid, signal.SIGINT) # send_signal() would wait for a process that has ended
             if what == "rounds": # and does not wait for it
                 time.sleep(1)
-                process.send_signal(signal.SIGINT)
+                os.kill(process.pid, signal.SIGINT)
             _, status, usage = os.wait4(process.pid, 0)
         said, printed = end_of("err"), end_of("out")
         check(what + ": it is given up, and the other one is whole",
