@@ -244,6 +244,7 @@ bench:
 	@$(MAKE) --no-print-directory all $(TARGETS) $(EXAMPLES)
 	@bench/run $(BUILD)
 	@bench/tools $(BUILD)
+	@bench/by_hand $(BUILD)
 
 # The same table inside Debian's kernel under QEMU: instructions counted, for machines whose kernel cannot run both.
 bench-kernels: all
@@ -309,7 +310,7 @@ $(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c $(BUILD)/libtracer.a
 # What clang-tidy says of each file that is shipped, see .clang-tidy, and clang alone of tests, examples and benchmarks, once per
 # change. What needs the kernel's headers or LTTng's is not there.
 LINTED := $(sort $(patsubst %/,%,$(dir $(wildcard src/*/*.c src/*/*/*.c))))
-OTHERS := $(filter-out tests/kernels/% bench/lttng.c,$(wildcard tests/*/*.c tests/*/*/*.c examples/*.c examples/*/*.c bench/*.c))
+OTHERS := $(filter-out tests/kernels/% bench/lttng.c bench/by_hand.c,$(wildcard tests/*/*.c tests/*/*/*.c examples/*.c examples/*/*.c bench/*.c))
 lint-files: $(LINTED:%=$(BUILD)/lint/%.ok) $(OTHERS:%.c=$(BUILD)/lint/%.ok)
 
 # A folder at a time, because most of clang-tidy's time goes into its beginning: those of its files whose objects are newer than
@@ -340,7 +341,7 @@ clean:
 
 FORMAT ?= clang-format -i
 format:
-	@$(FORMAT) $(wildcard src/*/*.[ch] src/*/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c)
+	@$(FORMAT) $(wildcard src/*/*.[ch] src/*/*/*.[ch] include/spoor/*.h include/spoor/*/*.h tests/*/*.[ch] examples/*.c examples/*/*.[ch] bench/*.c bench/handwritten/*.[ch])
 
 # What goes where is said by tools/install.
 PUT := DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' STRIP='$(STRIP)' \
