@@ -105,7 +105,8 @@ def tracepoints(place, n):
     return Job([place.spoor, "-e", f"{','.join(listed[:n])} {{ @ = count(); }} {ENDS}"], f"Attached {n + 1} probes")
 
 
-@curve("blocks", "block", (50, 200, 400), (50, 200, 400, 800))
+# The kernel takes some 50 ms to close each, one after another, in the background.
+@curve("blocks", "block", (10, 40, 160), (25, 100, 400))
 def blocks(place, n):
     program = functions(place, n)
     script = place.text(f"blocks{n}.bt", lambda: "".join(f"uprobe:{program}:f_{i} {{ @ = count(); }}\n" for i in range(n)) + ENDS)
