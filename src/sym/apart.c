@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parent and child share a stream socket. Each message is a head, followed by as many bytes as that says. The file
- * of a question is sent along with its head. */
+ * of a question is sent along with its head. A question costs two changes of process: each message is sent and, if it
+ * is small, received by one call, because who waits for it would be woken twice by two. */
 #include "sym/apart.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ enum {
     STREAMS = 3,      /* the standard streams */
     NOTICES_MAX = 64, /* how many may come before an answer */
     KEPT_MAX = 8,     /* descriptors that a child may keep */
+    AT_ONCE = 4096,   /* bytes of a message that are received with its head */
 };
 #define MESSAGE_MAX ((uint64_t)512 << 20)
 
@@ -45,6 +47,8 @@ struct apart {
     pid_t child, parent;
     apart_leaves *leaves;
     void *leaves_state;
+    char came[AT_ONCE]; /* what was received and not taken yet */
+    size_t taken, come;
 };
 
 static int inside = -1; /* the child's socket */
@@ -84,6 +88,21 @@ void apart_pretend(void)
 
 /* ---- the child ---- */
 
+static bool send_inside(const struct head *head, const char *bytes)
+{
+    struct iovec parts[] = {{(void *)head, sizeof *head}, {(void *)bytes, head->size}};
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = head->size ? 2 : 1};
+    ssize_t sent;
+    while ((sent = sendmsg(inside, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+        ;
+    if (sent < 0)
+        return false;
+    const size_t done = (size_t)sent, of_bytes = done > sizeof *head ? done - sizeof *head : 0;
+    return (done >= sizeof *head ||
+            !whole_write(inside, (const char *)head + done, sizeof *head - done, -1)) &&
+           (of_bytes == head->size || !whole_write(inside, bytes + of_bytes, head->size - of_bytes, -1));
+}
+
 void apart_notify(uint32_t kind, const struct text *notice)
 {
     if (is_pretended && listener && listener->hear && !notice->failed) {
@@ -91,21 +110,21 @@ void apart_notify(uint32_t kind, const struct text *notice)
         listener->hear(listener->hear_state, kind, &wire);
     }
     struct head head = {.frame = FRAME_NOTICE, .kind = kind, .size = notice->length};
-    if (inside >= 0 && !notice->failed &&
-        (whole_write(inside, &head, sizeof head, -1) ||
-         whole_write(inside, notice->bytes, notice->length, -1)))
+    if (inside >= 0 && !notice->failed && !send_inside(&head, notice->bytes))
         _exit(1);
 }
 
+/* Receives a question; only one is under way at any time. */
 static bool receive(struct head *head, struct text *bytes, int *fd)
 {
+    char begin[AT_ONCE];
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
-    struct iovec vector = {head, sizeof *head};
+    struct iovec parts[] = {{head, sizeof *head}, {begin, sizeof begin}};
     struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t got;
     *fd = -1;
     while ((got = recvmsg(inside, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
@@ -113,11 +132,18 @@ static bool receive(struct head *head, struct text *bytes, int *fd)
     struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (header && header->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(header), sizeof *fd);
-    if (got <= 0 || whole_read(inside, (char *)head + got, sizeof *head - (size_t)got))
+    const size_t of_head = got > 0 ? (size_t)got < sizeof *head ? (size_t)got : sizeof *head : 0;
+    if (got <= 0 ||
+        (of_head < sizeof *head && whole_read(inside, (char *)head + of_head, sizeof *head - of_head)))
+        return false;
+    const size_t of_bytes = (size_t)got - of_head;
+    if (of_bytes > head->size)
         return false;
     text_clear(bytes);
-    text_fill(bytes, '\0', head->size);
-    return !bytes->failed && (!head->size || !whole_read(inside, bytes->bytes, head->size));
+    text_append(bytes, begin, of_bytes);
+    text_fill(bytes, '\0', head->size - of_bytes);
+    return !bytes->failed &&
+           (of_bytes == head->size || !whole_read(inside, bytes->bytes + of_bytes, head->size - of_bytes));
 }
 
 static void serve(const struct apart_options *options)
@@ -138,7 +164,7 @@ static void serve(const struct apart_options *options)
             close(question.fd);
         head = (struct head){
             .frame = FRAME_ANSWER, .kind = head.kind, .status = status, .size = status ? 0 : answer.length};
-        if (whole_write(inside, &head, sizeof head, -1) || whole_write(inside, answer.bytes, head.size, -1))
+        if (!send_inside(&head, answer.bytes))
             break;
         if (answer.room > (1 << 20))
             text_free(&answer);
@@ -293,9 +319,10 @@ static bool wait_for(const struct apart *apart, short events, uint64_t deadline)
     }
 }
 
-/* Sends bytes, and a descriptor with the first of them; -1: there is none. */
-static bool give(const struct apart *apart, const void *bytes, size_t size, int fd, uint64_t deadline)
+/* Sends a head and its bytes, and a descriptor with the first of them; -1: there is none. */
+static bool give(const struct apart *apart, const struct head *head, const char *bytes, int fd)
 {
+    const uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + (uint64_t)apart->options.patience_ms;
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -304,9 +331,11 @@ static bool give(const struct apart *apart, const void *bytes, size_t size, int 
     control.header.cmsg_type = SCM_RIGHTS;
     control.header.cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-    for (size_t at = 0; at < size;) {
-        struct iovec vector = {(char *)bytes + at, size - at};
-        struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    for (size_t at = 0; at < sizeof *head + head->size;) {
+        const size_t of_head = at < sizeof *head ? at : sizeof *head, of_bytes = at - of_head;
+        struct iovec parts[] = {{(char *)head + of_head, sizeof *head - of_head},
+                                {(char *)bytes + of_bytes, head->size - of_bytes}};
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = head->size ? 2 : 1};
         if (fd >= 0 && !at) {
             message.msg_control = &control;
             message.msg_controllen = sizeof control;
@@ -320,13 +349,25 @@ static bool give(const struct apart *apart, const void *bytes, size_t size, int 
     return true;
 }
 
-static bool take(const struct apart *apart, void *bytes, size_t size, uint64_t deadline)
+static bool take(struct apart *apart, void *bytes, size_t size, uint64_t deadline)
 {
     for (char *at = bytes; size;) {
-        const ssize_t got = recv(apart->socket, at, size, MSG_DONTWAIT);
-        if (got > 0) {
+        const size_t here = apart->come - apart->taken, part = here < size ? here : size;
+        memcpy(at, apart->came + apart->taken, part);
+        apart->taken += part;
+        at += part;
+        size -= part;
+        if (!size)
+            break;
+        const bool is_large = size >= sizeof apart->came;
+        const ssize_t got = is_large ? recv(apart->socket, at, size, MSG_DONTWAIT)
+                                     : recv(apart->socket, apart->came, sizeof apart->came, MSG_DONTWAIT);
+        if (got > 0 && is_large) {
             at += got;
             size -= (size_t)got;
+        } else if (got > 0) {
+            apart->taken = 0;
+            apart->come = (size_t)got;
         } else if (!got || (errno == EAGAIN ? !wait_for(apart, POLLIN, deadline) : errno != EINTR)) {
             return false;
         }
@@ -334,16 +375,8 @@ static bool take(const struct apart *apart, void *bytes, size_t size, uint64_t d
     return true;
 }
 
-static bool give_question(const struct apart *apart, uint32_t kind, const struct text *question, int fd)
-{
-    const uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + (uint64_t)apart->options.patience_ms;
-    struct head head = {.frame = FRAME_QUESTION, .kind = kind, .size = question ? question->length : 0};
-    return give(apart, &head, sizeof head, fd, deadline) &&
-           (!head.size || give(apart, question->bytes, head.size, -1, deadline));
-}
-
 /* Receives one message. NULL: the child is gone, or sent what it must not send. */
-static char *take_frame(const struct apart *apart, struct head *head)
+static char *take_frame(struct apart *apart, struct head *head)
 {
     const uint64_t deadline = clock_ms(CLOCK_MONOTONIC) + (uint64_t)apart->options.patience_ms;
     if (!take(apart, head, sizeof *head, deadline) || head->size > MESSAGE_MAX || head->status > 0 ||
@@ -385,7 +418,9 @@ int apart_ask(struct apart *apart, uint32_t kind, const struct text *question, i
         return -EBADMSG;
     if (is_pretended)
         return ask_ourselves(apart, kind, question, fd, out);
-    bool is_sent = give_question(apart, kind, question, fd);
+    const struct head asked = {
+        .frame = FRAME_QUESTION, .kind = kind, .size = question ? question->length : 0};
+    const bool is_sent = give(apart, &asked, question ? question->bytes : NULL, fd);
     for (unsigned notice_count = 0; is_sent && notice_count <= NOTICES_MAX; notice_count++) {
         if (!(bytes = take_frame(apart, &head)) || head.frame != FRAME_NOTICE)
             break;
