@@ -27,6 +27,7 @@
 
 enum {
     ANSWERS_BYTES = 8 << 20, /* bytes of each half */
+    RECENT = 2048,           /* answers that are found without a search; a power of two */
     JITS_MAX = 64,
     IDLE = 60, /* seconds: maps of generated code that were not used for so long get less memory */
 };
@@ -48,6 +49,11 @@ struct answer_key {
     uint64_t device, inode, generation, place; /* place: offset * 2 + is_return */
 };
 
+struct recent_answer {
+    struct answer_key key;
+    struct answer *answer; /* NULL: there is none; else it is in the young half */
+};
+
 /* A process with a map of the code that it generated. */
 struct jit {
     pid_t pid;
@@ -66,7 +72,8 @@ struct symbolizer {
     struct lines *lines;
     struct table young, old;
     size_t young_bytes;
-    struct answer *passing; /* the last answer that could not be kept */
+    struct recent_answer recent[RECENT]; /* by place */
+    struct answer *passing;              /* the last answer that could not be kept */
     struct jit jits[JITS_MAX];
     uint64_t clock;
     char *demangled;       /* the last answer's */
@@ -161,7 +168,7 @@ static const char *symbolizer_name(struct symbolizer *symbolizer, const char *na
 
 /* ---- answers ---- */
 
-static struct answer *answer_known(struct symbolizer *symbolizer, const struct answer_key *key)
+static struct answer *answer_search(struct symbolizer *symbolizer, const struct answer_key *key)
 {
     struct answer *answer = table_get(&symbolizer->young, key, sizeof *key);
     if (answer)
@@ -174,11 +181,21 @@ static struct answer *answer_known(struct symbolizer *symbolizer, const struct a
     return answer;
 }
 
+static struct answer *answer_known(struct symbolizer *symbolizer, const struct answer_key *key)
+{
+    struct recent_answer *recent = &symbolizer->recent[(key->place ^ key->place >> 11) % RECENT];
+    if (recent->answer && !memcmp(&recent->key, key, sizeof *key))
+        return recent->answer;
+    *recent = (struct recent_answer){*key, answer_search(symbolizer, key)};
+    return recent->answer;
+}
+
 static void answer_keep(struct symbolizer *symbolizer, const struct answer_key *key, struct answer *answer)
 {
     enum { ENTRY = 100 }; /* bytes that the table needs for it */
     if (symbolizer->young_bytes > ANSWERS_BYTES) {
         answers_free(&symbolizer->old);
+        memset(symbolizer->recent, 0, sizeof symbolizer->recent);
         symbolizer->old = symbolizer->young;
         symbolizer->young = (struct table){0};
         symbolizer->young_bytes = 0;

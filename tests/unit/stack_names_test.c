@@ -67,6 +67,39 @@ static void what_was_told(void **state)
     processes_free(processes);
 }
 
+/* The last answer serves the addresses around its own only as far as no other mapping reaches, and only until something changes. */
+static void neighbours(void **state)
+{
+    (void)state;
+    struct processes *processes = processes_make();
+    const struct code_mapping large = {0x10000, 0x20000, 0, 10, NULL};
+    const struct module program = {.device = 1, .inode = 1};
+    processes_follow_events(processes);
+    process_mapped(processes, NOBODY, &large, &program, "/bin/large");
+    map(processes, NOBODY, 0x12000, 20, 2, "/bin/low");
+    map(processes, NOBODY, 0x18000, 5, 3, "/bin/older");
+    process_forked(processes, NOBODY - 1, NOBODY, 25);
+    map(processes, NOBODY - 1, 0x16000, 30, 4, "/bin/high");
+    for (pid_t pid = NOBODY; pid >= NOBODY - 1; pid--) {
+        assert_string_equal(find(processes, pid, 0x14000), "/bin/large");
+        assert_string_equal(find(processes, pid, 0x12fff), "/bin/low");
+        assert_string_equal(find(processes, pid, 0x14000), "/bin/large");
+        assert_string_equal(find(processes, pid, 0x15fff), "/bin/large");
+        assert_string_equal(find(processes, pid, 0x16000), pid == NOBODY ? "/bin/large" : "/bin/high");
+        assert_string_equal(find(processes, pid, 0x14000), "/bin/large");
+        assert_string_equal(find(processes, pid, 0x20000), "not code");
+        assert_string_equal(find(processes, pid, 0xffff), "not code");
+        assert_string_equal(find(processes, pid, 0x10000), "/bin/large");
+    }
+    assert_string_equal(find(processes, NOBODY, 0x14000), "/bin/large");
+    map(processes, NOBODY, 0x14000, 40, 5, "/bin/new");
+    assert_string_equal(find(processes, NOBODY, 0x14000), "/bin/new");
+    assert_string_equal(find(processes, NOBODY - 1, 0x14000), "/bin/large");
+    process_forked(processes, NOBODY - 1, NOBODY, 50);
+    assert_string_equal(find(processes, NOBODY - 1, 0x14000), "/bin/new");
+    processes_free(processes);
+}
+
 /* Where something was not told, what is not known may be code all the same. */
 static void what_was_lost(void **state)
 {
@@ -418,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_told),
+        cmocka_unit_test(neighbours),
         cmocka_unit_test(what_was_lost),
         cmocka_unit_test(one_name_for_a_file),
         cmocka_unit_test(numbers_used_again),

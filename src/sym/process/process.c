@@ -52,8 +52,18 @@ struct process {
     bool has_gaps; /* it has mapped more than is kept of it */
 };
 
+/* The last answer, which is that for all addresses of [from, to): the frames of a stack lie in few files. */
+struct recent {
+    const struct process *process; /* NULL: there is none */
+    uint64_t version;              /* of all processes, when it was found */
+    uint64_t from, to;
+    struct code_mapping mapping;
+};
+
 struct processes {
     pthread_mutex_t lock;
+    uint64_t version; /* rises whenever what a process has may change */
+    struct recent recent;
     struct process *buckets[BUCKETS];
     struct segments *segments;
     uint64_t clock;
@@ -233,6 +243,7 @@ void processes_free(struct processes *processes)
 static void processes_shrink(struct processes *processes, const struct process *keep)
 {
     uint64_t oldest = processes->clock;
+    processes->version++;
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct process *process = processes->buckets[i]; process; process = process->next)
             if (process->used < oldest)
@@ -295,16 +306,42 @@ static bool is_better(struct processes *processes, struct entry entry, uint64_t 
     return true;
 }
 
+/* Takes from the addresses of an answer those that another mapping may answer. */
+static void keep_apart(struct processes *processes, struct entry entry, uint64_t address,
+                       struct recent *recent)
+{
+    const uint64_t start = (uint64_t)entry.page << PAGE_SHIFT,
+                   end = start + segment_at(processes->segments, entry.segment)->size;
+    if (end <= address && end > recent->from)
+        recent->from = end;
+    if (start > address && start < recent->to)
+        recent->to = start;
+}
+
 /* Finds the mapping of an address. Of several of one age it is the one that became known last. */
-static bool process_lookup(struct processes *processes, struct process *process, uint64_t address,
+static bool process_lookup(struct processes *processes, const struct process *process, uint64_t address,
                            struct code_mapping *out)
 {
+    struct recent *recent = &processes->recent;
+    const uint32_t shared_count = process->shared ? process->shared->count : 0;
+    if (recent->process == process && recent->version == processes->version && address >= recent->from &&
+        address < recent->to) {
+        *out = recent->mapping;
+        return true;
+    }
     *out = (struct code_mapping){.module = NULL};
     for (uint32_t i = process->count; i-- > 0;)
         is_better(processes, process->items[i], address, out);
-    for (uint32_t i = process->shared ? process->shared->count : 0; i-- > 0;)
+    for (uint32_t i = shared_count; i-- > 0;)
         is_better(processes, shared_entry(process, i), address, out);
-    return out->module != NULL;
+    if (!out->module)
+        return false;
+    *recent = (struct recent){process, processes->version, out->start, out->end, *out};
+    for (uint32_t i = 0; i < process->count; i++)
+        keep_apart(processes, process->items[i], address, recent);
+    for (uint32_t i = 0; i < shared_count; i++)
+        keep_apart(processes, process->shared->items[i], address, recent);
+    return true;
 }
 
 /* Whether two segments are one part of one file, apart from the generation of its inode, which the kernel's events
@@ -344,6 +381,7 @@ static uint32_t entries_learn(struct processes *processes, struct entry *items, 
 static void process_map(struct processes *processes, struct process *process,
                         const struct code_mapping *mapping, const struct module *module, const char *path)
 {
+    processes->version++;
     const uint64_t page = mapping->start >> PAGE_SHIFT;
     struct shared *shared = process->shared;
     uint32_t segment;
@@ -386,6 +424,7 @@ static void process_keep_shared(struct processes *processes, struct process *pro
 void process_forked(struct processes *processes, pid_t pid, pid_t parent, uint64_t time)
 {
     pthread_mutex_lock(&processes->lock);
+    processes->version++;
     struct process *child = process_get(processes, pid);
     if (child)
         child->parent = parent;
