@@ -8,12 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/open_foreign.h"
 #include "sym/apart.h"
 #include "sym/dwarf/private.h"
 #include "sym/type_wire.h"
 
-enum { PATIENCE_MS = (DWARF_SECONDS_MAX + 30) * 1000, KEPT = 4 };
+enum {
+    PATIENCE_MS = (DWARF_SECONDS_MAX + 30) * 1000,
+    SILENT_MS = 1000, /* nothing is reported of what takes less */
+    KEPT = 4
+};
 #define MEMORY ((uint64_t)4 << 30) /* of address space, besides that for files, which are mapped */
 
 struct dwarf_file {
@@ -27,7 +32,9 @@ struct dwarf_file {
      * it. */
     struct apart_answer answer;
     struct text question;
-    bool is_lost; /* it was reported that the service has ended */
+    uint64_t waited_ns; /* for all answers */
+    bool is_told;       /* it was reported that reading takes long */
+    bool is_lost;       /* it was reported that the service has ended */
 };
 
 /* ---- notices ---- */
@@ -89,6 +96,7 @@ static void hear(void *state, uint32_t kind, struct cursor *notice)
     size_t size;
     switch (kind) {
     case DWARF_NOTICE_WAIT:
+        file->is_told = true;
         report_progress(
             file,
             arena_printf(arena, "Reading the names in the debug information of %s, once", file->source.path),
@@ -117,11 +125,25 @@ static void hear(void *state, uint32_t kind, struct cursor *notice)
 
 /* ---- asking ---- */
 
+/* Thousands of short questions, one for each function, may take long together. The service itself knows only of one that does. */
+static void report_slowness(struct dwarf_file *file, uint64_t since)
+{
+    file->waited_ns += clock_ns(CLOCK_MONOTONIC) - since;
+    if (file->is_told || file->waited_ns < (uint64_t)SILENT_MS * 1000000)
+        return;
+    file->is_told = true;
+    report_progress(
+        file, arena_printf(file->options.arena, "Reading the debug information of %s", file->source.path),
+        false);
+}
+
 /* Sends the question in file->question. The answer is file->answer, and *in is over it. */
 static int ask(struct dwarf_file *file, enum dwarf_question_kind kind, struct cursor **in)
 {
     apart_answer_free(&file->answer);
+    const uint64_t since = clock_ns(CLOCK_MONOTONIC);
     int error = apart_ask(file->child, kind, &file->question, -1, &file->answer);
+    report_slowness(file, since);
     text_clear(&file->question);
     file->types.depth = 0;
     *in = &file->answer.in;
