@@ -6,8 +6,9 @@ LIMIT = 1.15  # n log n over the sizes that are measured has at most 1.11; what 
 SURE = 2  # standard deviations: what is less than so many beyond the limit may be noise
 CLEAR = 4  # standard deviations that a cost is above the constant part, to be looked at
 
-# The exponent, None where nothing grows beyond noise, and its standard deviation; whether it is only known to be at least so large.
-Growth = collections.namedtuple("Growth", "exponent error at_least", defaults=(False,))
+# The exponent, None where nothing grows beyond noise, and its standard deviation; whether it is only known to be at least so large; whether
+# the noise is what hides it.
+Growth = collections.namedtuple("Growth", "exponent error at_least is_noisy", defaults=(False, False))
 
 
 def least(costs):
@@ -46,7 +47,7 @@ def fit(points, relative, floor, clear=CLEAR):
         # Only the largest size stands out: it cost this much more than the one before can have, so the curve is at least so steep.
         return Growth((samples[0][1] - math.log(most[1])) / (samples[0][0] - math.log(most[0])), 0, True)
     if len(samples) < 2:
-        return Growth(None, None)
+        return Growth(None, None, False, least(points[-1][1]) > 2 * least(costs0) + floor)
     total = sum(weight for _, _, weight in samples)
     x0 = sum(x * weight for x, _, weight in samples) / total
     y0 = sum(y * weight for _, y, weight in samples) / total
