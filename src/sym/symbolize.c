@@ -76,8 +76,8 @@ struct symbolizer {
     struct answer *passing;              /* the last answer that could not be kept */
     struct jit jits[JITS_MAX];
     uint64_t clock;
-    char *demangled;       /* the last answer's */
-    struct module *module; /* the last answer's */
+    char *demangled;             /* the last answer's */
+    struct code_mapping mapping; /* the last answer's */
     char jit_module[64];
 };
 
@@ -111,8 +111,8 @@ void symbolizer_close(struct symbolizer *symbolizer)
 {
     if (!symbolizer)
         return;
-    if (symbolizer->module)
-        process_release(symbolizer->processes, symbolizer->module);
+    if (symbolizer->mapping.module)
+        process_release(symbolizer->processes, symbolizer->mapping.module);
     answers_free(&symbolizer->young);
     answers_free(&symbolizer->old);
     for (size_t i = 0; i < JITS_MAX; i++)
@@ -370,18 +370,15 @@ static int jit_answer(struct symbolizer *symbolizer, pid_t pid, uint64_t address
 int symbolizer_user(struct symbolizer *symbolizer, pid_t pid, uint64_t address, bool is_return,
                     struct symbolized *out)
 {
-    struct code_mapping mapping;
     *out = (struct symbolized){0};
-    if (symbolizer->module)
-        process_release(symbolizer->processes, symbolizer->module);
-    symbolizer->module = NULL;
-    int error = process_find(symbolizer->processes, pid, address, &mapping);
+    int error = process_find(symbolizer->processes, pid, address, &symbolizer->mapping);
     if (error) {
         /* The kernel's page for old system calls is not in a process's list of mappings. */
         out->is_not_code = is_return && error == -ENOENT && (int64_t)address >= 0;
         return -ENOENT;
     }
-    const struct module *module = symbolizer->module = mapping.module;
+    const struct code_mapping mapping = symbolizer->mapping;
+    const struct module *module = mapping.module;
     uint64_t file_offset = address - mapping.start + mapping.offset;
     if (module->path[0]) {
         out->module = module->path;

@@ -37,7 +37,7 @@ static void map(struct processes *processes, pid_t pid, uint64_t start, uint64_t
 static const char *find(struct processes *processes, pid_t pid, uint64_t address)
 {
     static char path[64];
-    struct code_mapping mapping;
+    struct code_mapping mapping = {0};
     int error = process_find(processes, pid, address, &mapping);
     if (error)
         return error == -ENOENT ? "not code" : "unknown";
@@ -120,7 +120,7 @@ static void what_was_lost(void **state)
 
 static uint64_t generation(struct processes *processes, pid_t pid, uint64_t address)
 {
-    struct code_mapping mapping;
+    struct code_mapping mapping = {0};
     assert_int_equal(process_find(processes, pid, address, &mapping), 0);
     const uint64_t found = mapping.module->generation;
     process_release(processes, mapping.module);
@@ -134,7 +134,7 @@ static void one_name_for_a_file(void **state)
     (void)state;
     struct processes *processes = processes_make();
     const uint64_t here = (uint64_t)(uintptr_t)one_name_for_a_file;
-    struct code_mapping mapping;
+    struct code_mapping mapping = {0};
     assert_int_equal(process_read(processes, getpid()), 0);
     assert_int_equal(process_find(processes, getpid(), here, &mapping), 0);
     struct module told = {.device = mapping.module->device, .inode = mapping.module->inode, .generation = 9};

@@ -493,9 +493,13 @@ static bool should_read(struct process *process, bool missing)
 
 int process_find(struct processes *processes, pid_t pid, uint64_t address, struct code_mapping *out)
 {
+    struct module *released = out->module;
     int error = -ESRCH;
     for (bool again = false;; again = true) {
         pthread_mutex_lock(&processes->lock);
+        if (released)
+            module_drop(processes->segments, released);
+        released = out->module = NULL;
         /* a process that does not exist is stored, too */
         struct process *process = process_get(processes, pid);
         bool found = process && process_lookup(processes, process, address, out);

@@ -40,8 +40,9 @@ void process_forked(struct processes *processes, pid_t pid, pid_t parent, uint64
 /* ---- questions ---- */
 /* Reads a process's mappings from /proc now. -ESRCH: it has ended. */
 int process_read(struct processes *processes, pid_t pid);
-/* Finds the mapping that has an address. The module is valid until process_release(). -ENOENT: the process has no
- * code there; -ESRCH: nothing is known about it. */
+/* Finds the mapping that has an address. Its module is valid until process_release(), or until this is called with the same `out`,
+ * whose module, if not NULL, it releases first. -ENOENT: the process has no code there; -ESRCH: nothing is known about it. `out`
+ * has no module then. */
 int process_find(struct processes *processes, pid_t pid, uint64_t address, struct code_mapping *out);
 void process_release(struct processes *processes, struct module *module);
 
