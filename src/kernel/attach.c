@@ -38,7 +38,27 @@ int attachment_add(struct attachment *attachment, int fd)
     return 0;
 }
 
+/* Those links that can be closed at once. */
+static void detach_at_once(struct kernel *kernel, size_t first)
+{
+    int *fds = NULL;
+    size_t count = 0, room = 0;
+    for (size_t i = first; i < kernel->attachment_count; i++) {
+        struct attachment *attachment = &kernel->attachments[i];
+        while (attachment->closes_at_once && attachment->count && vector_make_room(fds, count, room))
+            fds[count++] = attachment->fds[--attachment->count];
+    }
+    close_at_once(fds, count);
+    free(fds);
+}
+
 void kernel_detach_from(struct kernel *kernel, size_t count)
+{
+    detach_at_once(kernel, count);
+    attachment_close_from(kernel, count);
+}
+
+void attachment_close_from(struct kernel *kernel, size_t count)
 {
     while (kernel->attachment_count > count) {
         struct attachment *attachment = &kernel->attachments[--kernel->attachment_count];

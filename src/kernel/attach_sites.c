@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How many sites of uprobes and kprobes are attached, from the cheapest way to the one that always works:
  *
- *   one multi link for all sites                     closes in 30 ms, however many
+ *   one multi link for all sites                     closes in 30 ms, however many; those of uprobes at once
  *   one event of tracefs for all with one cookie     closes in 100 ms each; also for a single kretprobe
  *   one perf event for each site                     closes in 100 ms each, strictly one after the other
  *
@@ -61,6 +61,7 @@ static int sites_by_multi(const struct attach_strategy *strategy, size_t *bad)
     struct attachment *attachment = attachment_new(strategy->kernel);
     if (!attachment)
         return -ENOMEM;
+    attachment->closes_at_once = !strategy->is_kprobe;
     size_t chunk = strategy->is_kprobe ? MULTI_CHUNK_KERNEL : MULTI_CHUNK;
     int error = 0;
     for (size_t first = 0; first < strategy->count && !error; first += chunk) {

@@ -33,8 +33,9 @@ enum {
 
 struct leaving {
     const struct kernel *kernel;
-    int *fds; /* descriptors of all attachments, in their order */
-    size_t count;
+    int *
+        fds; /* descriptors of all attachments: those that are closed at once, then the others in their order */
+    size_t count, at_once;
     int *kept; /* sorted: these and other descriptors that the grandchild needs */
     size_t kept_count;
     int directory; /* a descriptor of tracefs; -1: it is not needed */
@@ -92,13 +93,14 @@ static void leave_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* One after the other: a close waits while it holds the lock of all the kernel's events, so that several at
+/* The others one after the other: a close waits while it holds the lock of all the kernel's events, so that several at
  * once end no sooner. Who attaches something takes that lock several times, and each time behind a close: so
  * there are pauses. */
 static void leave_close_slowly(const struct leaving *leaving)
 {
+    close_at_once(leaving->fds, leaving->at_once);
     uint64_t begin = clock_ns(CLOCK_MONOTONIC);
-    for (size_t i = 0; i < leaving->count; i++) {
+    for (size_t i = leaving->at_once; i < leaving->count; i++) {
         close(leaving->fds[i]);
         uint64_t took = clock_ns(CLOCK_MONOTONIC) - begin;
         if (took < SLICE_NS)
@@ -137,9 +139,14 @@ static int leave_prepare(struct leaving *leaving, const struct kernel *kernel, i
     if (!leaving->fds || !leaving->kept)
         return -ENOMEM;
     size_t at = 0;
-    for (size_t i = 0; i < kernel->attachment_count; i++)
-        for (size_t k = 0; k < kernel->attachments[i].count; k++)
-            leaving->fds[at++] = kernel->attachments[i].fds[k];
+    for (int at_once = 1; at_once >= 0; at_once--) {
+        for (size_t i = 0; i < kernel->attachment_count; i++)
+            for (size_t k = 0;
+                 kernel->attachments[i].closes_at_once == at_once && k < kernel->attachments[i].count; k++)
+                leaving->fds[at++] = kernel->attachments[i].fds[k];
+        if (at_once)
+            leaving->at_once = at;
+    }
     memcpy(leaving->kept, leaving->fds, leaving->count * sizeof(int));
     leaving->kept_count = leaving->count;
     leaving->kept[leaving->kept_count++] = parent_gone;
@@ -202,7 +209,7 @@ static void leave_forget(struct kernel *kernel)
         free(attachment->group);
         attachment->group = NULL;
     }
-    kernel_detach_from(kernel, 0);
+    attachment_close_from(kernel, 0);
 }
 
 void kernel_leave(struct kernel *kernel)

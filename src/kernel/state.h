@@ -64,7 +64,8 @@ struct attachment {
     uint64_t watched; /* the address of a watchpoint, also of one that was removed; 0: it is no watchpoint */
     size_t program;   /* with is_kprobe: the index of its program */
     bool is_kprobe;
-    bool is_iterator; /* kernel_walk() reads fds[0] to its end */
+    bool closes_at_once; /* its descriptors are links that close.c closes */
+    bool is_iterator;    /* kernel_walk() reads fds[0] to its end */
     char *group; /* the group of tracefs events that is removed after the descriptors are closed; or NULL */
     bool group_is_kprobe;
     int eof_fd, hold_fds[2]; /* with a group: see trace_events.c */
@@ -140,6 +141,10 @@ bool permission_is_locked_down(const char *mode); /* "integrity", "confidentiali
 /* Writes in a few words what may have forbidden it: lockdown, or a security module. */
 void permission_reason(struct text *out);
 
+/* close.c */
+/* Closes them all, by several threads, and returns when they are closed. */
+void close_at_once(const int *fds, size_t count);
+
 /* create.c, map.c, load.c, ring.c: the host's operations, which bpf/host.h describes. */
 int create_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
 int add_maps(struct host *host, const struct image *image, struct diagnostics *diagnostics);
@@ -190,6 +195,8 @@ int refusal_explain(struct diagnostics *diagnostics, const struct image_program 
 /* attach.c: the list of attachments, and ways to attach that have a single site. */
 struct attachment *attachment_new(struct kernel *kernel);  /* NULL: out of memory */
 int attachment_add(struct attachment *attachment, int fd); /* closes fd when it fails */
+/* Closes and forgets those behind the first `count`, one after the other. */
+void attachment_close_from(struct kernel *kernel, size_t count);
 void attachment_describe(struct attachment *attachment, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int attach_unwatch(struct host *host, uint64_t address); /* the host's operation */
