@@ -231,6 +231,20 @@ def unit(place, n):
     return Job([place.spoor, "-lv", f"uprobe:{place.compile(f'unit{n}', source, '-g', '-O0')}:g_*"], f":g_{n - 1}\n")
 
 
+@curve("lines", "function of a compile unit on a stack", (250, 1000, 4000), (500, 2000, 8000))
+def lines(place, n):
+    source = place.text(
+        f"lines{n}.c",
+        lambda: '__attribute__((noinline, noipa)) void leaf(void) { __asm__ volatile("" ::: "memory"); }\n'
+        + "".join(f'__attribute__((noinline, noipa)) void g_{i}(void)\n{{\n    leaf();\n    __asm__ volatile("" ::: "memory");\n}}\n' for i in range(n))
+        + "int main(void)\n{\n"
+        + "".join(f"    g_{i}();\n" for i in range(n))
+        + "    return 0;\n}\n",
+    )
+    program = place.compile(f"lines{n}", source, "-g", "-O1", "-fno-omit-frame-pointer")
+    return Job([place.spoor, "-c", program, "-e", f"uprobe:{program}:leaf {{ @[ustack] = count(); }}"], f"g_{n - 1}+", keys_allowed(n))
+
+
 # ---- processes ----
 @curve("pids", "process", (5, 50, 250), (10, 100, 1000))
 def pids(place, n):

@@ -90,6 +90,11 @@ if command -v g++ >/dev/null; then
     SPOOR_CPP_DEMANGLE=0 trace "" ./cplusplus >stack
     grep -q ' _ZN4shop7counter4sellEiPKc+' stack && ok "mangled names on request" || not_ok "mangled names" "$(cat stack)"
 fi
+# Its functions are inside of their namespaces; gcc's stand outside.
+if command -v clang++ >/dev/null && [ -e leaf.o ]; then
+    clang++ $flags -O2 -std=c++17 -o clang-cplusplus "$here/fires.cc" leaf.o &&
+        names "clang's C++, inlined into functions of a namespace" clang-cplusplus $with_lines ./clang-cplusplus
+fi
 if command -v rustc >/dev/null; then
     for scheme in legacy v0; do
         RUSTC_BOOTSTRAP=1 rustc -g -Z unstable-options -C force-frame-pointers=yes -C symbol-mangling-version=$scheme -o rust-$scheme "$here/fires.rs" 2>errors || { not_ok "rustc" "$(cat errors)" && continue; }

@@ -2,7 +2,8 @@
 /* The service of lines.c, in which elfutils' libdw reads lines, of untrusted files.
  *
  * libdw finds the unit of an address by .debug_aranges, which not every compiler writes. So the ranges of all units
- * are collected once for each file. */
+ * are collected once for each file. It finds the scopes of an address by a walk over the unit, which may have tens of
+ * thousands of functions. So what a walk has found is kept (unit.c). */
 #include "sym/dwarf/lines_child.h"
 
 #include <dwarf.h>
@@ -13,8 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/sorted.h"
 #include "base/vector.h"
+#include "sym/dwarf/private.h"
 
 enum { SCOPES_MAX = 64, FRAMES_MAX = 32 };
 
@@ -23,7 +26,8 @@ struct unit_range {
 };
 
 struct place {
-    Dwarf *dwarf; /* NULL: it has no debug information */
+    struct dwarf_reader
+        reader; /* of which only what unit.c needs is used; its `dwarf` is NULL: there is no debug information */
     int fd;
     struct unit_range *ranges;
     size_t count, room;
@@ -51,15 +55,16 @@ static void add_ranges(struct place *place, Dwarf_Die *unit)
 
 static void place_fill(struct place *place, int fd)
 {
-    if (place->dwarf)
-        dwarf_end(place->dwarf);
+    dwarf_units_free(&place->reader);
+    if (place->reader.dwarf)
+        dwarf_end(place->reader.dwarf);
     if (place->fd > 0)
         close(place->fd);
     free(place->ranges);
-    *place = (struct place){.fd = fd, .dwarf = fd > 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL};
+    *place = (struct place){.fd = fd, .reader.dwarf = fd > 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL};
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
-    while (place->dwarf && !dwarf_get_units(place->dwarf, unit, &unit, NULL, NULL, &die, NULL))
+    while (place->reader.dwarf && !dwarf_get_units(place->reader.dwarf, unit, &unit, NULL, NULL, &die, NULL))
         if (die.addr)
             add_ranges(place, &die);
     if (place->count)
@@ -70,7 +75,7 @@ static bool find_unit(const struct place *place, uint64_t address, Dwarf_Die *ou
 {
     const size_t behind = partition_point(place->count, i, place->ranges[i].start <= address);
     return behind && address < place->ranges[behind - 1].end &&
-           dwarf_offdie(place->dwarf, place->ranges[behind - 1].unit, out);
+           dwarf_offdie(place->reader.dwarf, place->ranges[behind - 1].unit, out);
 }
 
 /* ---- an address ---- */
@@ -107,9 +112,9 @@ static Dwarf_Word number(Dwarf_Die *die, unsigned attribute_name)
     return dwarf_attr(die, attribute_name, &attribute) && !dwarf_formudata(&attribute, &value) ? value : 0;
 }
 
-static void find(const struct place *place, uint64_t address, struct answer *answer)
+static void find(struct place *place, uint64_t address, struct answer *answer)
 {
-    Dwarf_Die unit, *innermost = NULL, *scopes = NULL;
+    Dwarf_Die unit, scopes[SCOPES_MAX];
     if (!find_unit(place, address, &unit))
         return;
     Dwarf_Line *line = dwarf_getsrc_die(&unit, address);
@@ -118,27 +123,24 @@ static void find(const struct place *place, uint64_t address, struct answer *ans
     if (!file || dwarf_lineno(line, &lineno) || lineno <= 0)
         return;
     Dwarf_Files *files = NULL;
-    size_t file_count = 0;
-    /* dwarf_getscopes() continues, behind an inlined function, with the scopes in which it was written;
-     * dwarf_getscopes_die() with those into which it was inlined. */
-    int count = dwarf_getscopes(&unit, address, &innermost);
-    if (count > 0)
-        count = dwarf_getscopes_die(&innermost[0], &scopes);
-    for (int i = 0; i < count && i < SCOPES_MAX; i++) {
-        int tag = dwarf_tag(&scopes[i]);
+    size_t file_count = 0, count = 0;
+    place->reader.deadline = clock_seconds(CLOCK_MONOTONIC) + DWARF_SECONDS_MAX;
+    while (count < SCOPES_MAX &&
+           dwarf_code_at(&place->reader, count ? &scopes[count - 1] : &unit, address, &scopes[count]))
+        count++;
+    while (count-- > 0) {
+        int tag = dwarf_tag(&scopes[count]);
         if (tag == DW_TAG_subprogram)
             break;
         if (tag != DW_TAG_inlined_subroutine)
             continue;
-        answer_add(answer, function_name(&scopes[i]), file, (uint32_t)lineno);
+        answer_add(answer, function_name(&scopes[count]), file, (uint32_t)lineno);
         if (!files && dwarf_getsrcfiles(&unit, &files, &file_count))
             files = NULL;
-        Dwarf_Word index = number(&scopes[i], DW_AT_call_file);
+        Dwarf_Word index = number(&scopes[count], DW_AT_call_file);
         file = files && index < file_count ? dwarf_filesrc(files, index, NULL, NULL) : NULL;
-        lineno = (int)number(&scopes[i], DW_AT_call_line);
+        lineno = (int)number(&scopes[count], DW_AT_call_line);
     }
-    free(innermost);
-    free(scopes);
     answer_add(answer, "", file, (uint32_t)lineno);
 }
 
@@ -154,7 +156,7 @@ int lines_serve(void *state, struct apart_question *question, struct text *answe
         place_fill(place, question->fd);
         question->fd = -1;
     }
-    if (!place->dwarf)
+    if (!place->reader.dwarf)
         return -ENOENT;
     find(place, address, &(struct answer){.out = answer});
     return 0;

@@ -171,6 +171,9 @@ struct dwarf_scope {
 /* Finds the innermost function or inlined instance around an address; with a name the innermost of that name; "": the
  * innermost that is not inlined. Returns scope->is_found. */
 bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, const char *name, struct dwarf_scope *scope);
+/* Finds what has an address among the functions of a unit, or among the blocks and inlined instances that are next inside of
+ * a function, block or instance. What an entry has is walked over once. */
+bool dwarf_code_at(struct dwarf_reader *file, const Dwarf_Die *parent, uint64_t address, Dwarf_Die *found);
 /* Calls `visit` for each place in a unit where a function was inlined. An answer that is not 0 ends the walk. */
 int dwarf_unit_instances(struct dwarf_reader *file, Dwarf_Die *unit, const Dwarf_Die *function,
                          dwarf_place_visitor *visit, void *state);

@@ -8,7 +8,8 @@
 #include "base/vector.h"
 #include "sym/dwarf/private.h"
 
-struct code { /* a range of what has code and is no part of other code: a function */
+struct
+    code { /* a range of what has code: in a unit, of a function; in a function, of what is next inside of it */
     uint64_t low, high;
     size_t order; /* of the walk, in which an entry may have several ranges */
     Dwarf_Die die;
@@ -63,7 +64,7 @@ bool dwarf_holds_code(int tag)
            tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
-/* ---- functions by address ---- */
+/* ---- code by address ---- */
 
 static int compare_codes(const void *a, const void *b)
 {
@@ -105,16 +106,16 @@ static bool add_codes(struct dwarf_reader *file, struct dwarf_unit *unit, Dwarf_
     return true;
 }
 
-/* Finds the function around an address in a unit. */
-static bool find_code(struct dwarf_reader *file, Dwarf_Die *die, uint64_t address, Dwarf_Die *found)
+bool dwarf_code_at(struct dwarf_reader *file, const Dwarf_Die *parent, uint64_t address, Dwarf_Die *found)
 {
     enum { OVERLAPPING_MAX = 64 };
-    struct dwarf_unit *unit = unit_of(file, die);
+    struct dwarf_unit *unit = unit_of(file, parent);
+    Dwarf_Die around = *parent;
     if (!unit)
         return false;
     if (!unit->has_codes)
         unit->code_count = 0; /* what a walk left that did not end */
-    if (!unit->has_codes && add_codes(file, unit, die, 0)) {
+    if (!unit->has_codes && add_codes(file, unit, &around, 0)) {
         if (unit->code_count)
             qsort(unit->codes, unit->code_count, sizeof *unit->codes, compare_codes);
         unit->has_codes = true;
@@ -193,7 +194,7 @@ bool dwarf_scope_at(struct dwarf_reader *file, uint64_t address, const char *nam
     Dwarf_Die unit, code;
     *scope = (struct dwarf_scope){.is_found = false};
     const struct search search = {file, address, name, scope};
-    if (dwarf_unit_at(file, address, &unit) && find_code(file, &unit, address, &code))
+    if (dwarf_unit_at(file, address, &unit) && dwarf_code_at(file, &unit, address, &code))
         enter(&search, &code, NULL, 0);
     return scope->is_found;
 }

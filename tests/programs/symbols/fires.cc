@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same in C++: names that need demangling, a template, a lambda, an anonymous namespace.
+// The same in C++: names that need demangling, a template, a lambda, an anonymous namespace, a function that is inlined.
 #include <string>
 
 extern "C" long fires_leaf(long value);
@@ -29,11 +29,23 @@ __attribute__((noinline)) long sell(int count, const char *what)
     __asm__ volatile("" ::: "memory");
     return result;
 }
+
+inline __attribute__((always_inline)) long offer(int count, const char *what)
+{
+    return sell(count, what);
+}
+
+__attribute__((noinline)) long open(int count)
+{
+    long result = offer(count, "tea");
+    __asm__ volatile("" ::: "memory");
+    return result;
+}
 } // namespace shop::counter
 
 int main(int argc, char **)
 {
-    long result = shop::counter::sell(argc, "tea");
+    long result = shop::counter::open(argc);
     __asm__ volatile("" ::: "memory");
     return result == 4711;
 }
