@@ -21,6 +21,7 @@ struct line {
     /* For a keyed histogram or series: where its rows begin in `by_key`, and how many there are. */
     size_t first, rows;
     uint64_t rank; /* lines are sorted by it, the smallest first */
+    uint64_t key;  /* then by it: the key, if it is a number, which need not be fetched from the entry then */
     size_t arrival;
 };
 
@@ -122,12 +123,17 @@ static int compare_words(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
+/* A number, made so that unsigned comparison is right. */
+static uint64_t ordered_number(const struct type *type, const void *bytes)
+{
+    return word_at(bytes, 0) ^ (type->is_signed ? UINT64_C(1) << 63 : 0);
+}
+
 int map_key_compare(const struct type *type, const void *a, const void *b)
 {
-    const uint64_t bias = type->is_signed ? UINT64_C(1) << 63 : 0;
     switch (type_order(type)) {
     case ORDER_NONE: break;
-    case ORDER_NUMBER: return compare_words(word_at(a, 0) ^ bias, word_at(b, 0) ^ bias);
+    case ORDER_NUMBER: return compare_words(ordered_number(type, a), ordered_number(type, b));
     case ORDER_BYTES: return memcmp(a, b, type->size);
     case ORDER_FIELDS:
         for (uint32_t i = 0; i < type->count; i++) {
@@ -145,10 +151,10 @@ int map_key_compare(const struct type *type, const void *a, const void *b)
 /* The number by which a value is ordered, made so that unsigned comparison is right; 0: by key only. */
 static uint64_t value_rank(const struct type *type, const void *value)
 {
-    uint64_t bias = type->is_signed ? UINT64_C(1) << 63 : 0;
+    const uint64_t bias = type->is_signed ? UINT64_C(1) << 63 : 0;
     switch (type->kind) {
     case TYPE_INTEGER:
-    case TYPE_ENUM: return word_at(value, 0) ^ bias;
+    case TYPE_ENUM: return ordered_number(type, value);
     case TYPE_AGGREGATION:
         return type_reads_as_integer(type) ? aggregation_integer(type, value) ^ (is_extreme(type) ? 0 : bias)
                                            : 0;
@@ -161,6 +167,8 @@ static int compare_lines(const void *a, const void *b, void *context)
     const struct line *x = a, *y = b;
     const struct map_snapshot *map = context;
     int order = compare_words(x->rank, y->rank);
+    if (!order)
+        order = compare_words(x->key, y->key);
     if (!order)
         order = map_key_compare(map->key, x->entry->key, y->entry->key);
     return order ? order : compare_words(x->arrival, y->arrival);
@@ -359,6 +367,8 @@ static int lines_make(struct lines *lines, const struct map_snapshot *map)
         lines_from_rows(lines, is_keyed(map) ? type_storage(map->key) : 0);
     else
         lines_from_entries(lines);
+    for (size_t i = 0; is_keyed(map) && type_order(map->key) == ORDER_NUMBER && i < lines->count; i++)
+        lines->items[i].key = ordered_number(map->key, lines->items[i].entry->key);
     if (is_keyed(map))
         qsort_r(lines->items, lines->count, sizeof *lines->items, compare_lines, (void *)map);
     return 0;
