@@ -35,15 +35,16 @@ static struct bpf_link *attach(struct bpf_program *program, const char *file)
     return bpf_program__attach_uprobe_opts(program, -1, file ? file : "", 0, &options);
 }
 
-/* The first word of the global variables: common.h has but one. */
+/* The first word of the global variables: common.h has it first. */
 static unsigned long long lost(const struct bpf_object *object)
 {
     const struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss");
     int key = 0;
-    unsigned long long count = 0;
-    if (map && bpf_map_lookup_elem(bpf_map__fd(map), &key, &count))
+    unsigned long long words[8] = {0};
+    if (map &&
+        (bpf_map__value_size(map) > sizeof words || bpf_map_lookup_elem(bpf_map__fd(map), &key, words)))
         perror("by_hand: .bss");
-    return count;
+    return words[0];
 }
 
 int main(int argc, char **argv)

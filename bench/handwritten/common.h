@@ -3,7 +3,8 @@
  * histogram. Each program does what one script or tool of spoor does, as somebody would write it who knows BPF
  * and the kernel it is for: nothing is lost without being counted, and what is counted from programs that can
  * be preempted is counted by atomic additions. They have no stop flag, no clock in a record whose time nobody
- * asks for, and no counter for what cannot happen to them.
+ * asks for, and no counter for what cannot happen to them. WITH_STOP_FLAG and WITH_CLOCK add what spoor does besides,
+ * to see what it costs.
  *
  * The license is what the kernel asks for before it lets a program call its helpers for tracing. */
 #ifndef BENCH_HANDWRITTEN_COMMON_H
@@ -48,6 +49,17 @@ static __always_inline void count_lost(void)
 {
     __sync_fetch_and_add(&lost, 1);
 }
+
+#ifdef WITH_STOP_FLAG
+volatile u32 stop = 0;
+#define LEAVE_IF_STOPPED()                                                                                   \
+    do                                                                                                       \
+        if (stop)                                                                                            \
+            return 0;                                                                                        \
+    while (0)
+#else
+#define LEAVE_IF_STOPPED() ((void)0)
+#endif
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -7,6 +7,7 @@ MAP(counts, BPF_MAP_TYPE_PERCPU_ARRAY, u32, u64, 1);
 SEC("uprobe")
 int at_call(struct pt_regs *ctx)
 {
+    LEAVE_IF_STOPPED();
     u32 key = 0;
     u64 *count = bpf_map_lookup_elem(&counts, &key);
     if (count)

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools/opensnoop.bt: tracepoints of the three calls; the pointer to the path waits in a hash by thread. */
-#include "common.h"
-
-struct event {
-    u32 process;
-    s32 result;
+#define EVENT_FIELDS                                                                                         \
+    u32 process;                                                                                             \
+    s32 result;                                                                                              \
     char comm[16];
-    char path[TEXT];
-};
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, RING_BYTES);
-} events SEC(".maps");
+#include "record.h"
+
 MAP(paths, BPF_MAP_TYPE_HASH, u32, const char *, KEYS);
 
 static __always_inline int enter(const char *path)
 {
+    LEAVE_IF_STOPPED();
     u32 thread = bpf_get_current_pid_tgid();
     if (bpf_map_update_elem(&paths, &thread, &path, BPF_ANY))
         count_lost();
@@ -24,21 +19,18 @@ static __always_inline int enter(const char *path)
 
 static __always_inline int leave(long result)
 {
+    LEAVE_IF_STOPPED();
     u64 task = bpf_get_current_pid_tgid();
     u32 thread = task;
     const char **path = bpf_map_lookup_elem(&paths, &thread);
     if (!path)
         return 0;
-    struct event *event = bpf_ringbuf_reserve(&events, sizeof *event, 0);
+    struct event *event = record_begin();
     if (event) {
         event->process = task >> 32;
         event->result = result;
         bpf_get_current_comm(event->comm, sizeof event->comm);
-        if (bpf_probe_read_user_str(event->path, sizeof event->path, *path) < 0)
-            event->path[0] = 0;
-        bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-    } else {
-        count_lost();
+        record_end(event, *path);
     }
     bpf_map_delete_elem(&paths, &thread);
     return 0;
