@@ -151,8 +151,9 @@ def part(function):
     return function
 
 
+# Four ticks: more may come before exit() has an effect.
 TICKS = """
-interval:ms:50 { @ticks = count(); @sum = sum(2); @[1, "x"] = count(); @h = hist(4); @l[2] = lhist(3, 0, 10, 1);
+interval:ms:50 / @n < 4 / { @ticks = count(); @sum = sum(2); @[1, "x"] = count(); @h = hist(4); @l[2] = lhist(3, 0, 10, 1);
     @max = max(7); @min = min(7); @stats = stats(6); @n++;
     if (@n == 4) { exit(); } }
 """
@@ -230,7 +231,7 @@ def sums():
 
 @part
 def rounds():
-    done = spoor(hosts, "-q", "-e", 'interval:s:1 { @c = count(); @i++; print(@c); clear(@c); if (@i == 3) { exit(); } }', seconds=90)
+    done = spoor(hosts, "-q", "-e", 'interval:s:1 / @i < 3 / { @c = count(); @i++; print(@c); clear(@c); if (@i == 3) { exit(); } }', seconds=90)
     counts = re.findall(r"^@c: (\d+)$", done.stdout, re.M)
     check("what all print at a time is one, and was cleared on each", counts == ["10", "10", "10"], done)
 
@@ -416,7 +417,7 @@ def hosts_that_lie():
         began = time.monotonic()
         with open("err", "w+") as err, open("out", "w+") as out:
             process = subprocess.Popen([static, "-q", "--on", "honest," + what, "--ssh", f"sh {here}/false.sh", "-e",
-                                        'interval:ms:300 { @ = count(); @i++; if (@i == 3) { exit(); } }'],
+                                        'interval:ms:300 / @i < 3 / { @ = count(); @i++; if (@i == 3) { exit(); } }'],
                                        stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=home)
             if not reason: # it never ends by itself: after a while the user ends it
                 time.sleep(3)
