@@ -33,8 +33,7 @@ enum {
 
 struct leaving {
     const struct kernel *kernel;
-    int *
-        fds; /* descriptors of all attachments: those that are closed at once, then the others in their order */
+    int *fds; /* of all attachments; those that are closed at once come first */
     size_t count, at_once;
     int *kept; /* sorted: these and other descriptors that the grandchild needs */
     size_t kept_count;

@@ -8,8 +8,8 @@
 #include "base/vector.h"
 #include "sym/dwarf/private.h"
 
-struct
-    code { /* a range of what has code: in a unit, of a function; in a function, of what is next inside of it */
+/* A range of what has code: in a unit, of a function; in a function, of what is next inside of it. */
+struct code {
     uint64_t low, high;
     size_t order; /* of the walk, in which an entry may have several ranges */
     Dwarf_Die die;
