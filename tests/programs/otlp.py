@@ -203,7 +203,9 @@ class Receiver:
         return len(parts)
 
     def requests(self, message=REQUEST):
-        return [decode(gzip.decompress(body), message) for path, body in zip(self.taken_paths, self.taken) if ("/v1/logs" in path) == (message is LOGS)]
+        """Those that have come by now: more come meanwhile, and may come faster than they are decoded."""
+        taken = list(zip(self.taken_paths, self.taken))
+        return [decode(gzip.decompress(body), message) for path, body in taken if ("/v1/logs" in path) == (message is LOGS)]
 
 
 def sent(file, *script, options=()):
