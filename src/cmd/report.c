@@ -65,11 +65,16 @@ int report_next(struct report *report, struct recording_event *event, struct obj
 {
     int got;
     do {
-        got = recording_next(report->recording, event);
-        if (got != 1)
-            return got;
-        if (report->shows_progress)
-            report_progress_now(report);
+        if (report->taken == report->read) {
+            report->taken = report->read = 0;
+            got = recording_next_few(report->recording, report->events, REPORT_EVENTS);
+            if (got <= 0)
+                return got;
+            report->read = got;
+            if (report->shows_progress)
+                report_progress_now(report);
+        }
+        *event = report->events[report->taken++];
         if ((got = objects_follow(report->objects, event, step)))
             return got;
     } while (event->is_outside && !report_stop);

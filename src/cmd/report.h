@@ -30,11 +30,16 @@ struct report_options {
     struct otlp_options otlp;
 };
 
+enum { REPORT_EVENTS = 64 };
+
 struct report {
     const struct report_options *options;
     const struct recording_options *recording_options;
     struct recording *recording;
     struct objects *objects;
+    /* What report_next() has read, and how many of them it has given. */
+    struct recording_event events[REPORT_EVENTS];
+    int read, taken;
     struct text out;
     struct output output;
     uint64_t shown;  /* how many events passed the filters */

@@ -48,6 +48,7 @@ static int export_events(struct exporting *exporting)
 {
     struct report *report = exporting->report;
     struct filter *filter = &exporting->filter;
+    const bool passes_all = filter_is_empty(filter);
     const unsigned sources = recording_counts(report->recording).sources;
     uint64_t *lost = calloc(sources + 1u, sizeof *lost);
     struct recording_event event;
@@ -57,7 +58,7 @@ static int export_events(struct exporting *exporting)
         uint64_t *missing = &lost[event.source < sources ? event.source : sources];
         got = 0;
         *missing += event.lost;
-        if (!filter_passes(filter, report->recording, &event, &step)) {
+        if (!passes_all && !filter_passes(filter, report->recording, &event, &step)) {
             if (filter_is_over(filter, report->recording, &event))
                 break;
             continue;

@@ -100,6 +100,7 @@ int report_again(struct report *report)
         recording_close(again); /* the types of the objects that were found are indexes into the model */
         return -ESTALE;
     }
+    report->taken = report->read = 0;
     report_unread(report); /* reports what the first reading missed */
     recording_close(report->recording);
     report->recording = again;

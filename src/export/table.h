@@ -141,7 +141,7 @@ struct argument_value {
     uint32_t length;
     bool is_null, is_cut, is_signed;
 };
-struct argument_value argument_value(const struct recording_event *event, unsigned argument);
+void argument_value(const struct recording_event *event, unsigned argument, struct argument_value *value);
 void row_argument(struct export_table *table, unsigned column, const struct argument_value *value);
 int row_end(struct export_table *table, struct text *out); /* writes it; 0 or -ENOMEM */
 

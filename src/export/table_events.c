@@ -105,7 +105,8 @@ static int put_event(struct export_table *table, const struct export_event *at, 
     row_number(table, SIZE, event->size);
     row_number(table, LOST, event->lost);
     for (unsigned i = 0; i < event->tracepoint->argument_count; i++) {
-        const struct argument_value value = argument_value(event, plan->arguments[i].argument);
+        struct argument_value value;
+        argument_value(event, plan->arguments[i].argument, &value);
         row_argument(table, plan->arguments[i].column, &value);
     }
     return row_end(table, out);

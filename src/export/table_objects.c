@@ -166,7 +166,7 @@ static void forget_argument(struct export_table *table, struct kept *kept)
         table->living_bytes -= kept->value.length;
         free((char *)(uintptr_t)kept->value.bytes);
     }
-    *kept = (struct kept){0};
+    kept->is_set = kept->is_copy = false;
 }
 
 static void remove_life(struct export_table *table, struct life *life)
@@ -202,6 +202,7 @@ static struct life *begin_life(struct export_table *table, const struct export_e
     }
     table->living_bytes += bytes;
     life->arguments = (struct kept *)(life->steps + plan->step_count);
+    life->own = *own;
     life->begun = recording_time(table->recording, own->begun);
     life->first = life->last = at->time;
     life->tracepoint = at->event->tracepoint;
@@ -214,21 +215,23 @@ static struct life *begin_life(struct export_table *table, const struct export_e
     return life;
 }
 
-static int keep_argument(struct export_table *table, struct kept *kept, const struct argument_value *value,
-                         bool is_recorded)
+static int keep_argument(struct export_table *table, struct kept *kept, const struct recording_event *event,
+                         unsigned argument)
 {
-    char *copy = NULL;
-    if (is_recorded && !value->is_null && !(copy = malloc(value->length + 1)))
-        return -ENOMEM;
+    const bool is_recorded = event->tracepoint->arguments[argument].kind == RECORDING_STRING;
+    struct argument_value *value = &kept->value;
     forget_argument(table, kept);
-    kept->value = *value;
-    kept->is_set = true;
-    if (copy) {
+    argument_value(event, argument, value);
+    if (is_recorded && !value->is_null) {
+        char *copy = malloc(value->length + 1);
+        if (!copy)
+            return -ENOMEM;
         memcpy(copy, value->bytes, value->length);
-        kept->value.bytes = copy;
+        value->bytes = copy;
         kept->is_copy = true;
         table->living_bytes += value->length;
     }
+    kept->is_set = true;
     return 0;
 }
 
@@ -242,7 +245,9 @@ static int add_event(struct export_table *table, struct life *life, const struct
         life->steps[life->last_slot].total += at->time - life->last;
     if (!now->count++)
         now->first = at->time;
-    life->own = *step->own;
+    life->own.number = step->own->number;
+    life->own.begun = step->own->begun;
+    life->own.last = step->own->last;
     life->last = at->time;
     life->last_slot = plan->slot;
     life->events++;
@@ -253,12 +258,9 @@ static int add_event(struct export_table *table, struct life *life, const struct
         life->parent_id = step->related[0].id;
     }
     int error = 0;
-    for (unsigned i = 0; i < event->tracepoint->argument_count && !error; i++) {
-        const unsigned argument = plan->arguments[i].argument;
-        const struct argument_value value = argument_value(event, argument);
-        error = keep_argument(table, &life->arguments[plan->arguments[i].slot], &value,
-                              event->tracepoint->arguments[argument].kind == RECORDING_STRING);
-    }
+    for (unsigned i = 0; i < event->tracepoint->argument_count && !error; i++)
+        error = keep_argument(table, &life->arguments[plan->arguments[i].slot], event,
+                              plan->arguments[i].argument);
     return error;
 }
 

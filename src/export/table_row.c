@@ -65,22 +65,21 @@ void row_owner(struct export_table *table, unsigned column, const struct recordi
         row_text(table, column + 2, owner.description, owner.description_length);
 }
 
-struct argument_value argument_value(const struct recording_event *event, unsigned argument)
+void argument_value(const struct recording_event *event, unsigned argument, struct argument_value *value)
 {
     const struct recording_argument *declared = &event->tracepoint->arguments[argument];
-    struct argument_value value = {.word = event->words[argument],
-                                   .is_signed = declared->kind == RECORDING_SIGNED};
+    *value = (struct argument_value){.word = event->words[argument],
+                                     .is_signed = declared->kind == RECORDING_SIGNED};
     if (declared->kind == RECORDING_STRING) {
         const struct recording_text text = recording_string(event, argument);
-        value.bytes = text.bytes;
-        value.length = text.length;
-        value.is_null = text.is_null;
-        value.is_cut = text.is_cut;
+        value->bytes = text.bytes;
+        value->length = text.length;
+        value->is_null = text.is_null;
+        value->is_cut = text.is_cut;
     } else if (declared->enumeration) {
-        value.bytes = recording_enumerator(declared->enumeration, value.word);
-        value.length = value.bytes ? (uint32_t)strlen(value.bytes) : 0;
+        value->bytes = recording_enumerator(declared->enumeration, value->word);
+        value->length = value->bytes ? (uint32_t)strlen(value->bytes) : 0;
     }
-    return value;
 }
 
 void row_argument(struct export_table *table, unsigned column, const struct argument_value *value)

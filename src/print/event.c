@@ -56,6 +56,15 @@ static inline void put_to(struct pen *pen, unsigned column)
         put_fill(pen, column - now > 256 ? 256 : column - now);
 }
 
+/* Puts what fits into a line. A function of its own, where compilers know nothing of the length: a call is faster than
+ * what they put in its place. */
+static __attribute__((noinline)) void put_known(struct pen *pen, const char *bytes, size_t length)
+{
+    pen_need(pen, length);
+    memcpy(pen->at, bytes, length);
+    pen->at += length;
+}
+
 static void put_bytes(struct pen *pen, const char *bytes, size_t length)
 {
     if (length > sizeof pen->line) {
@@ -64,9 +73,7 @@ static void put_bytes(struct pen *pen, const char *bytes, size_t length)
         pen->column += (unsigned)length;
         return;
     }
-    pen_need(pen, length);
-    memcpy(pen->at, bytes, length);
-    pen->at += length;
+    put_known(pen, bytes, length);
 }
 
 static inline void put_short(struct pen *pen, const char *text, size_t length) /* at most NAME_BYTES_MAX */
@@ -74,12 +81,6 @@ static inline void put_short(struct pen *pen, const char *text, size_t length) /
     pen_need(pen, NAME_BYTES_MAX);
     memcpy(pen->at, text, length);
     pen->at += length;
-}
-
-/* A function of its own, where compilers know nothing of the length: a call is faster than what they put in its place. */
-static __attribute__((noinline)) void put_known(struct pen *pen, const char *name, size_t length)
-{
-    put_short(pen, name, length);
 }
 
 static void put_name(struct pen *pen, const char *name)
