@@ -49,6 +49,16 @@ static inline void put_fill(struct pen *pen, unsigned count)
     pen->at += count;
 }
 
+/* As put_to() for at most CELL_VALUE columns: the spaces are always written, which is one instruction, and count where they
+ * are needed. */
+static inline void put_to_near(struct pen *pen, unsigned column)
+{
+    const unsigned now = pen_column(pen);
+    pen_need(pen, CELL_VALUE);
+    memset(pen->at, ' ', CELL_VALUE);
+    pen->at += now < column && column - now <= CELL_VALUE ? column - now : 0;
+}
+
 static inline void put_to(struct pen *pen, unsigned column)
 {
     const unsigned now = pen_column(pen);
@@ -313,19 +323,19 @@ static void put_thread(const struct event_printer *printer, struct pen *pen,
     PUT_TEXT(pen, ": ");
 }
 
-/* Begins a cell, which is a name and a value, each padded. */
+/* Begins a cell, which is a name and a value, each padded. Returns the column of the value. */
 static inline unsigned begin_cell(struct pen *pen, const char *name, size_t length)
 {
     const unsigned begin = pen_column(pen);
     put_known(pen, name, length);
     put_char(pen, ':');
-    put_to(pen, begin + CELL_NAME);
+    put_to_near(pen, begin + CELL_NAME);
     return pen_column(pen);
 }
 
 static inline void end_cell(struct pen *pen, unsigned value_begin)
 {
-    put_to(pen, value_begin + CELL_VALUE);
+    put_to_near(pen, value_begin + CELL_VALUE);
     put_char(pen, ' ');
 }
 
@@ -402,12 +412,14 @@ static void put_columns(const struct event_printer *printer, struct pen *pen,
     }
     put_to(pen, size_begin + 13);
     if (step->own->type >= 0 || step->related_count) {
-        const unsigned value = begin_cell(pen, "id", 2);
+        PUT_TEXT(pen, "id:    ");
+        const unsigned value = pen_column(pen);
         put_ids(pen, recording_model(printer->recording), step);
         end_cell(pen, value);
     }
     if (has_age(step)) {
-        const unsigned value = begin_cell(pen, "time", 4);
+        PUT_TEXT(pen, "time:  ");
+        const unsigned value = pen_column(pen);
         put_age(pen, printer->recording, step);
         end_cell(pen, value);
     }
@@ -419,7 +431,7 @@ static void put_columns(const struct event_printer *printer, struct pen *pen,
             end_cell(pen, value);
     }
     if (event->thread_name[0]) {
-        begin_cell(pen, "thread", 6);
+        PUT_TEXT(pen, "thread:");
         put_thread_name(pen, event->thread_name);
     }
 }

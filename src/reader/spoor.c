@@ -356,7 +356,7 @@ static int scan_ring(struct recording *recording, struct spoor_ring *ring)
     uint64_t closed = control.closed_behind, data_end = 0;
     ring->place_count = ring->at = 0;
     for (uint64_t slot = 0; slot <= blocks; slot++) {
-        struct layout_block head = {0};
+        struct layout_block head; /* of which its header is read */
         const uint64_t offset = first + slot * LAYOUT_BLOCK_BYTES;
         if (slot == blocks) {
             struct layout_tail tail;
