@@ -27,7 +27,7 @@ void row_begin(struct export_table *table)
 
 void row_number(struct export_table *table, unsigned column, uint64_t number)
 {
-    next_cell(table, column)->number = number;
+    table->cells[table->cell_count++] = (struct cell){.column = column, .number = number};
 }
 
 void row_text(struct export_table *table, unsigned column, const char *bytes, size_t length)
@@ -125,8 +125,9 @@ char *put_character(char *at, const char *bytes, size_t length, size_t *done)
     return at + put;
 }
 
-/* Writes a number so that it is read as the same number: as a decimal fraction where few digits are enough. */
-static char *put_real(char *at, uint64_t bits)
+/* Writes a number so that it is read as the same number: as a decimal fraction where few digits are enough. A function of
+ * its own, so that integers do not pay for it. */
+static __attribute__((noinline)) char *put_real(char *at, uint64_t bits)
 {
     static const double scales[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
     double real;
