@@ -72,7 +72,7 @@ static int open_targets(struct otlp_script *script, const struct otlp_options *o
     int error = otlp_open(&script->target, options, &use);
     if (!error && script->target.sender && (error = open_lines(script, options)))
         sender_close(script->target.sender);
-    unsetenv(HEADERS_VARIABLE); /* the command that is traced is to have no key of the receiver */
+    unsetenv(OWN_HEADERS_VARIABLE); /* the command that is traced has its own receiver, and keeps OTEL_… */
     return error;
 }
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -91,8 +92,8 @@ static bool read_member(const char *member, size_t length, struct text *header)
     return true;
 }
 
-int headers_listed(const char *list, const char *const *given, const struct header_receiver *receiver,
-                   struct text *why)
+int headers_listed(const char *variable, const char *list, const char *const *given,
+                   const struct header_receiver *receiver, struct text *why)
 {
     struct text header = {0};
     int error = 0;
@@ -108,9 +109,8 @@ int headers_listed(const char *list, const char *const *given, const struct head
             continue;
         if (!read_member(member, (size_t)(end - member), &header) || !is_header(text_string(&header))) {
             text_printf(why,
-                        HEADERS_VARIABLE
-                        ": member %u is no header: NAME=VALUE, separated by commas, other bytes as %%XX",
-                        number);
+                        "%s: member %u is no header: NAME=VALUE, separated by commas, other bytes as %%XX",
+                        variable, number);
             error = -EINVAL;
         } else if (!is_given(text_string(&header), given)) {
             error = hand_out(text_string(&header), receiver);
@@ -119,4 +119,11 @@ int headers_listed(const char *list, const char *const *given, const struct head
     error = error ? error : header.failed ? -ENOMEM : 0;
     text_free(&header);
     return error;
+}
+
+int headers_of_environment(const char *const *given, const struct header_receiver *receiver, struct text *why)
+{
+    const char *own = secure_getenv(OWN_HEADERS_VARIABLE);
+    return own ? headers_listed(OWN_HEADERS_VARIABLE, own, given, receiver, why)
+               : headers_listed(HEADERS_VARIABLE, secure_getenv(HEADERS_VARIABLE), given, receiver, why);
 }

@@ -69,7 +69,7 @@ static int add_headers(struct sender *sender, struct text *why)
     if (!error)
         error = headers_given(sender->options.headers, &receiver, why);
     if (!error)
-        error = headers_listed(secure_getenv(HEADERS_VARIABLE), sender->options.headers, &receiver, why);
+        error = headers_of_environment(sender->options.headers, &receiver, why);
     return error;
 }
 

@@ -780,12 +780,16 @@ def part_trace():
         done = trace(ticks, receiver.url, "--openmetrics-period", "0.1s", host="kernel")
         values = [next(iter(points(metrics_of([request])["spoor_script_n"]).values()))["asDouble"] for request in receiver.requests(METRICS)]
         result("they are sent again and again", None if len(values) > 2 and values == sorted(values) and values[-1] == 51 and done.returncode == 0 else (values, done.stderr))
-    secret = {**os.environ, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=secret"}
-    with Receiver() as receiver:
-        done = subprocess.run([spoor, "-q", "--otlp", receiver.url, "-e", "interval:s:60 { @n = count(); }", "-c", "/usr/bin/env"], capture_output=True, text=True, timeout=60, env=secret)
-        result("the command does not get the receiver's key", None if "PATH=" in done.stdout and "secret" not in done.stdout and receiver.headers[0]["x-key"] == "secret" else (done.stdout, done.stderr))
-    done = subprocess.run([spoor, "-q", "-e", "interval:s:60 { @n = count(); }", "-c", "/usr/bin/env"], capture_output=True, text=True, timeout=60, env=secret)
-    result("without --otlp it gets its own", None if "x-key=secret" in done.stdout else (done.stdout, done.stderr))
+    own = {**os.environ, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=of-the-command"}
+    for what, variables, key, kept in (("its own headers, which are the receiver's, too", {}, "of-the-command", True),
+                                       ("its own headers, and not those of spoor alone", {"SPOOR_OTLP_HEADERS": "x-key=secret"}, "secret", True),
+                                       ("no headers if only spoor has some", {"SPOOR_OTLP_HEADERS": "x-key=secret", "OTEL_EXPORTER_OTLP_HEADERS": ""}, "secret", False)):
+        with Receiver() as receiver:
+            done = subprocess.run([spoor, "-q", "--otlp", receiver.url, "-e", "interval:s:60 { @n = count(); }", "-c", "/usr/bin/env"], capture_output=True, text=True, timeout=60, env={**own, **variables})
+            got = ("PATH=" in done.stdout, "OTEL_EXPORTER_OTLP_HEADERS=x-key=of-the-command" in done.stdout, "secret" in done.stdout, receiver.headers[0].get("x-key") if receiver.headers else None)
+            result("the command gets " + what, None if got == (True, kept, False, key) else (got, done.stderr))
+    wrong = subprocess.run([spoor, "-q", "--otlp", "http://127.0.0.1:9", "-e", "begin { exit(); }"], capture_output=True, text=True, timeout=60, env={**own, "SPOOR_OTLP_HEADERS": "secret"})
+    result("what is no header of spoor's is said by its name, and not shown", None if wrong.returncode == 1 and "SPOOR_OTLP_HEADERS: member 1 is no header" in wrong.stderr and "secret" not in wrong.stderr else wrong.stderr)
     for name, fault in (("never answers", never_answer), ("answers 503", 503), ("closes in the middle", close_in_the_middle), ("sends garbage", garbage)):
         with Receiver(fault) as receiver:
             begin = time.monotonic()

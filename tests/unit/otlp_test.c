@@ -181,8 +181,8 @@ static void test_listed_headers(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct text lines = {0}, why = {0};
-        const int error =
-            headers_listed(cases[i].list, given, &(struct header_receiver){gather, &lines}, &why);
+        const int error = headers_listed(HEADERS_VARIABLE, cases[i].list, given,
+                                         &(struct header_receiver){gather, &lines}, &why);
         assert_int_equal(error != 0, !cases[i].lines);
         if (cases[i].lines)
             assert_string_equal(text_string(&lines), cases[i].lines);
@@ -192,7 +192,8 @@ static void test_listed_headers(void **state)
         text_free(&why);
     }
     struct text none = {0};
-    assert_int_equal(headers_listed(NULL, NULL, &(struct header_receiver){gather, &none}, &none), 0);
+    assert_int_equal(
+        headers_listed(HEADERS_VARIABLE, NULL, NULL, &(struct header_receiver){gather, &none}, &none), 0);
     assert_int_equal(none.length, 0);
 }
 
