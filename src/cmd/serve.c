@@ -109,7 +109,17 @@ const struct command_line serve_line = {
         "it.\n",
     COMMAND_ROWS(rows),
     .completes = COMPLETE_DIRECTORIES,
-    .examples = "Examples:\n"
-                "  spoor serve /etc/spoor/scripts.d\n"
-                "  spoor serve --openmetrics /var/lib/node-exporter/spoor.prom --max-cpu 5 scripts\n",
+    .examples =
+        "Settings that a script may have, config = { max_cpu = 2; labels = \"comm, device\" }:\n"
+        "  max_cpu        percent of a CPU, 1 to 100000; only less than --max-cpu (default: that)\n"
+        "  max_memory     bytes, as \"48M\"; only less than --max-memory (default: that)\n"
+        "  metric_prefix  what names of its metrics begin with (default: spoor_NAME)\n"
+        "  labels         of the parts of keys, \"comm, dev\", or map by map, \"@a: comm; @b: dev\"\n"
+        "                 (default: key0, key1 ..., or the fields of a record)\n"
+        "  metrics        the maps that are published, \"@us, @bytes\" (default: all but those whose\n"
+        "                 values its expressions use and whose keys it deletes)\n"
+        "  spoor(1) has the others, such as max_map_keys, under SETTINGS.\n\n"
+        "Examples:\n"
+        "  spoor serve /etc/spoor/scripts.d\n"
+        "  spoor serve --openmetrics /var/lib/node-exporter/spoor.prom --max-cpu 5 scripts\n",
 };
