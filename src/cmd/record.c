@@ -24,6 +24,7 @@ struct arguments {
     struct drain_options drain;
     struct otlp_options otlp;
     uint32_t percentile;            /* of spans; 0: all are sent */
+    const char *type;               /* of objects whose spans are sent; NULL: any */
     uint64_t rotate_time, duration; /* ns; 0: it does not end by time */
     bool quiet;
 };
@@ -49,8 +50,9 @@ static const struct option_row rows[] = {
     OTLP_ROWS(struct arguments, otlp,
               "objects as spans of OpenTelemetry, as soon as they end: to http://HOST:4318, or lines of JSON",
               "30s"),
-    {0, "slowest", "pN",
-     "with --otlp: only spans that live longer than N percent of those before, or have an error",
+    {0, "slowest", "pN [TYPE]",
+     "with --otlp: only spans (of this type) that live longer than N percent of those before, or have an "
+     "error",
      OPTION_SETS(choose_slowest), .takes = "a percentile such as p99"},
     {'q', "quiet", NULL, "no summary", OPTION_STORES(FLAG, struct arguments, quiet)},
     OPTION_ROW_HELP,
@@ -73,8 +75,11 @@ static bool parse(struct arguments *arguments, int argc, char **argv, int *statu
         return false;
     arguments->drain.pid = (pid_t)arguments->choice.pid;
     arguments->drain.rotate_seconds = arguments->rotate_time / NSEC_PER_SEC;
-    if (given.count)
-        *status = command_line_fail(&record_line, "what is '%s'", given.words[0]);
+    const int words = arguments->percentile && given.count ? 1 : 0;
+    if (words)
+        arguments->type = given.words[0];
+    if (given.count > words)
+        *status = command_line_fail(&record_line, "what is '%s'", given.words[words]);
     else if (!arguments->drain.output && !arguments->otlp.place)
         *status = command_line_fail(&record_line, "where to? -o FILE, or --otlp URL");
     else
@@ -131,7 +136,8 @@ static int open_recorders(struct recorders *recorders, const struct arguments *a
     char *path = recordings_path(arguments->file, &arguments->choice, why, &error);
     stop_on_signals(&stopped);
     if (!error && arguments->otlp.place)
-        error = record_spans_open(path, &arguments->otlp, arguments->percentile, &recorders->spans, why);
+        error = record_spans_open(path, &arguments->otlp, arguments->percentile, arguments->type,
+                                  &recorders->spans, why);
     if (!error && arguments->drain.output)
         error = drain_open(path, &arguments->drain, &recorders->drain, why);
     if (!error)

@@ -11,10 +11,10 @@
 
 struct record_spans;
 
-/* Opens a recording to read it while it is written, and what --otlp names. percentile: which spans are sent (otlp/sample.h).
- * Returns 0, 1 after a message, or -errno with the reason. */
+/* Opens a recording to read it while it is written, and what --otlp names. percentile: which spans are sent (otlp/sample.h),
+ * type: of which type of objects, or NULL. Returns 0, 1 after a message, or -errno with the reason. */
 int record_spans_open(const char *path, const struct otlp_options *options, uint32_t percentile,
-                      struct record_spans **out, struct text *why);
+                      const char *type, struct record_spans **out, struct text *why);
 /* Keeps up with the program in a thread of its own, with the rights that the caller has now. Returns 0 or -errno. */
 int record_spans_start(struct record_spans *spans);
 bool record_spans_are_live(const struct record_spans *spans);

@@ -10,6 +10,7 @@
 #include "cmd/command.h"
 #include "cmd/otlp_spans.h"
 #include "cmd/record.h"
+#include "cmd/recordings.h"
 #include "cmd/stop.h"
 #include "otlp/sample.h"
 #include "reader/objects.h"
@@ -58,7 +59,7 @@ static void free_spans(struct record_spans *spans)
 }
 
 int record_spans_open(const char *path, const struct otlp_options *options, uint32_t percentile,
-                      struct record_spans **out, struct text *why)
+                      const char *type, struct record_spans **out, struct text *why)
 {
     const struct recording_options reading = {.follow = true, .relate = true, .only_cpu = -1};
     const struct otlp_use use = {.goes_on = true, .stop = &stop_asked, .report = otlp_report_in_time};
@@ -66,7 +67,10 @@ int record_spans_open(const char *path, const struct otlp_options *options, uint
     if (!spans)
         return -ENOMEM;
     spans->sample.percentile = percentile;
+    spans->sample.is_of_type = type;
     int error = recording_open(path, &reading, &spans->recording, why);
+    if (!error && type)
+        error = recordings_type(spans->recording, type, &spans->sample.type);
     if (!error)
         error = otlp_spans_open(&spans->output, spans->recording, options, &use);
     if (error) {

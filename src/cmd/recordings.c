@@ -65,3 +65,19 @@ void recordings_report_relation(const struct recording *recording)
     command_print(stderr, "NOTE: %s\n", text_string(&note));
     text_free(&note);
 }
+
+int recordings_type(const struct recording *recording, const char *name, int16_t *type)
+{
+    const struct recording_model *model = recording_model(recording);
+    for (size_t i = 0; i < model->object_count; i++)
+        if (!strcmp(model->objects[i].name, name) || (model->objects[i].letter == name[0] && !name[1])) {
+            *type = (int16_t)i;
+            return 0;
+        }
+    command_print(stderr, "ERROR: no type of objects is called '%s'; there are:", name);
+    for (size_t i = 0; i < model->object_count; i++)
+        command_print(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "",
+                      model->objects[i].name);
+    command_print(stderr, "\n");
+    return 1;
+}

@@ -47,6 +47,9 @@ int recordings_fail(const struct text *why, int error);
  * up. */
 void recordings_keep_privileges(unsigned uses);
 
+/* Finds a type of objects by its name or letter. Returns 0, or 1 after a message. */
+int recordings_type(const struct recording *recording, const char *name, int16_t *type);
+
 /* Of SPDK's format: reports how exactly its times are those of the boot clock. */
 void recordings_report_relation(const struct recording *recording);
 

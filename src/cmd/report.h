@@ -78,8 +78,6 @@ void report_unread(struct report *report);
 int report_check_filters(const struct report *report);
 int report_explain_nothing(const struct report *report);
 int report_slowest(struct report *report);
-/* report_slowest.c: finds the type of objects that the options name. Returns 0, or 1 after a message. */
-int report_type(const struct report *report, int16_t *type);
 /* Opens the recording once more, to read it from its beginning. It has the same events, unless a program has written over
  * them meanwhile. Returns 0 or -errno. */
 int report_again(struct report *report);

@@ -8,6 +8,7 @@
 
 #include "cmd/command.h"
 #include "cmd/otlp_spans.h"
+#include "cmd/recordings.h"
 #include "cmd/report.h"
 #include "otlp/choice.h"
 
@@ -122,7 +123,7 @@ int report_otlp(struct report *report)
     struct sending sending = {.report = report, .filter = options->filter};
     const struct otlp_use use = {.stop = &report_stop};
     int16_t type = -1;
-    if ((options->type && report_type(report, &type)) ||
+    if ((options->type && recordings_type(report->recording, options->type, &type)) ||
         otlp_spans_open(&sending.output, report->recording, &options->otlp, &use))
         return 1;
     const int got = send_all(&sending, type);

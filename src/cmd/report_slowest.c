@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/recordings.h"
 #include "cmd/report.h"
 #include "print/event.h"
 #include "reader/story.h"
@@ -109,23 +110,6 @@ int report_again(struct report *report)
     return report->objects ? 0 : -ENOMEM;
 }
 
-int report_type(const struct report *report, int16_t *type)
-{
-    const struct recording_model *model = recording_model(report->recording);
-    const char *name = report->options->type;
-    for (size_t i = 0; i < model->object_count; i++)
-        if (!strcmp(model->objects[i].name, name) || (model->objects[i].letter == name[0] && !name[1])) {
-            *type = (int16_t)i;
-            return 0;
-        }
-    command_print(stderr, "ERROR: no type of objects is called '%s'; there are:", name);
-    for (size_t i = 0; i < model->object_count; i++)
-        command_print(stderr, " %c%s%s", model->objects[i].letter, model->objects[i].name[0] ? "=" : "",
-                      model->objects[i].name);
-    command_print(stderr, "\n");
-    return 1;
-}
-
 static int collect(struct report *report, struct stories *stories)
 {
     struct recording_event event;
@@ -174,7 +158,7 @@ int report_slowest(struct report *report)
 {
     struct stories stories = {0};
     int16_t type = -1;
-    if (report->options->type && report_type(report, &type))
+    if (report->options->type && recordings_type(report->recording, report->options->type, &type))
         return 1;
     int got = stories_make(&stories, (size_t)report->options->slowest, type);
     if (!got)

@@ -27,7 +27,8 @@ int sample_see(struct sample *sample, const struct otlp_span *span)
     const uint64_t life = span->end - span->start;
     if (!sample->percentile)
         return 1;
-    const bool is_wanted = span->is_error || life > sampled->limit;
+    const bool is_asked_for = !sample->is_of_type || span->type == sample->type;
+    const bool is_wanted = span->is_error || (is_asked_for && life > sampled->limit);
     const int error = latency_add(&sampled->lives, life);
     if (error)
         return error;

@@ -12,7 +12,9 @@ enum { SAMPLE_TYPES_MAX = 256, SAMPLE_SPANS_MAX = 1 << 20 };
 
 struct sample {
     uint32_t percentile; /* thousandths of one percent; 0: all spans leave */
-    uint64_t left_out;   /* spans that did not */
+    bool is_of_type;     /* only spans of `type` leave, and those with an error */
+    int16_t type;
+    uint64_t left_out; /* spans that did not */
     struct sampled {
         struct latency lives;
         uint64_t limit; /* ns: spans that live longer leave */

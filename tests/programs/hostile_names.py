@@ -220,6 +220,7 @@ rows = {
     "record --otlp-header": (["record", "-p", pid, "--otlp", "http://127.0.0.1:9", "--otlp-header", bad], ["Zbad_"]),
     "record --otlp-wait": (["record", "-p", pid, "--otlp", "x", "--otlp-wait", bad], ["Zbad_"]),
     "record --slowest": (["record", "-p", pid, "--otlp", "x", "--slowest", bad], ["Zbad_"]),
+    "record --slowest of nothing": (["record", "-p", pid, "--otlp", "x", "--slowest", "p99", bad], ["Zbad_", "Zobject_"]),
     "record --otlp -": (["record", "-p", pid, "--otlp", "-", "--duration", "50ms"], []),
     "record's option": (["record", "--" + bad], ["Zbad_"]),
     "list": (["list", "-l", "%s/%s" % (here, os.fsdecode(b"Zpath_" + TAIL))], ["Zprovider_", "Zprobe_", "Zpath_"]),

@@ -671,6 +671,18 @@ def part_record():
     below = sum(life(span) < median[span["name"]] for span in sample)
     result("a percentile of what has ended so far", None if child.returncode == 0 and set(longest) <= {span["spanId"] for span in sample} <= set(everything) and len(sample) < 0.25 * len(everything) and below < 0.2 * len(sample) + 20
            and f"NOTE: {len(everything) - len(sample)} spans below the percentile were not sent" in said else (len(sample), len(everything), below, said))
+    child = recorder("-s", "sampled", "--slowest", "p90", "i", "--otlp", "of_a_type.json")
+    said = child.communicate(timeout=30)[1]
+    of_a_type = spans_of(lines_of("of_a_type.json")) if os.path.exists("of_a_type.json") else []
+    same = sorted(span["spanId"] for span in sample if span["name"] == "bdev_io")
+    result("a percentile of one type", None if child.returncode == 0 and same and len(same) < len(sample) and sorted(span["spanId"] for span in of_a_type) == same
+           and f"NOTE: {len(everything) - len(same)} spans" in said else (len(of_a_type), len(same), len(sample), said))
+    child = recorder("-f", record("./otlp_writer"), "--slowest", "p99.9", "step", "--otlp", "wrong.json")
+    said = child.communicate(timeout=30)[1]
+    wrong = sorted(span["name"] for span in spans_of(lines_of("wrong.json")) if "status" in span) if os.path.exists("wrong.json") else []
+    result("spans of other types with errors are sent, too", None if wrong == ["request", "step"] else (wrong, said))
+    if os.path.exists("wrong.json"):
+        os.unlink("wrong.json")
     child = recorder("-f", record("./otlp_writer"), "--slowest", "p99.9", "--otlp", "wrong.json")
     said = child.communicate(timeout=30)[1]
     wrong = sorted(span["name"] for span in spans_of(lines_of("wrong.json")) if "status" in span)
@@ -678,7 +690,8 @@ def part_record():
     before = os.listdir(".")
     for arguments, wanted in ((["-f", file], "where to? -o FILE, or --otlp URL"), (["-f", file, "--otlp", "x.json", "--rotate-size", "1M"], "needs -o"), (["-f", file, "-o", "x.spoor", "--otlp", "ftp://x"], "is no address"),
                               (["-f", file, "-o", "recorded.spoor", "--otlp", "x.json"], "recorded.spoor"), (["-f", file, "-o", "x.spoor", "--otlp-wait", "1s"], "needs --otlp"),
-                              (["-f", file, "-o", "x.spoor", "--slowest", "p99"], "needs --otlp"), (["-f", file, "--otlp", "x.json", "--slowest", "5"], "takes a percentile such as p99, not '5'")):
+                              (["-f", file, "-o", "x.spoor", "--slowest", "p99"], "needs --otlp"), (["-f", file, "--otlp", "x.json", "--slowest", "5"], "takes a percentile such as p99, not '5'"),
+                              (["-f", file, "--otlp", "x.json", "--slowest", "p99", "nothing"], "no type of objects is called 'nothing'"), (["-f", file, "--otlp", "x.json", "--slowest", "p99", "i", "more"], "what is 'more'")):
         child = recorder(*arguments)
         said = child.communicate(timeout=30)[1]
         result("no: record " + " ".join(arguments[2:]), None if child.returncode == 1 and wanted in said and "arrived" not in said and os.listdir(".") == before else (said, sorted(set(os.listdir(".")) - set(before))))
