@@ -32,7 +32,9 @@ struct series {        /* what is known of one key, beside what the map has now 
     bool is_dead;     /* it has vanished */
     bool is_kept;     /* the map was emptied, and the key has not come again */
     bool is_twin;     /* another one with the same labels is written with this one's numbers added */
-    struct series *twins; /* such others; twins of one series are a list */
+    struct series *twins; /* such others; twins of one series are a list, */
+    struct series *first; /* and this is the one with which it begins; NULL: there are no twins */
+    struct words joined;  /* of a count that has twins: its value when it was written last */
     char values[];        /* of the labels */
 };
 
@@ -200,9 +202,16 @@ bool metric_maps_has(const struct metric_maps *maps, const char *name, size_t le
     return false;
 }
 
+static void free_words(struct words *words)
+{
+    free(words->at);
+    *words = (struct words){0};
+}
+
 static void free_one(struct series *series)
 {
-    free(series->kept.at);
+    free_words(&series->kept);
+    free_words(&series->joined);
     free(series);
 }
 
@@ -283,8 +292,8 @@ static double now_seconds(void)
 
 static void revive(struct series *series)
 {
-    free(series->kept.at);
-    series->kept = (struct words){0};
+    free_words(&series->kept);
+    free_words(&series->joined);
     series->last = 0;
     series->created = now_seconds();
     series->is_dead = series->is_kept = false;
@@ -418,11 +427,9 @@ static void trim(const uint64_t *words, size_t count, uint32_t *first, uint32_t 
     *used = (uint32_t)(end - begin);
 }
 
-/* Adds words to others. Returns 0, or -ENOMEM with everything as it was. */
-static int add_words(struct words *to, const uint64_t *words, size_t count)
+/* Adds the words of a value from its `first` one on to others. Returns 0, or -ENOMEM with everything as it was. */
+static int add_part(struct words *to, uint32_t first, const uint64_t *words, uint32_t used)
 {
-    uint32_t first, used;
-    trim(words, count, &first, &used);
     if (!used)
         return 0;
     const uint32_t begin = to->count && to->first < first ? to->first : first;
@@ -438,8 +445,24 @@ static int add_words(struct words *to, const uint64_t *words, size_t count)
         *to = (struct words){begin, end - begin, at};
     }
     for (uint32_t i = 0; i < used; i++)
-        to->at[first - begin + i] += words[first + i];
+        to->at[first - begin + i] += words[i];
     return 0;
+}
+
+static int add_words(struct words *to, const uint64_t *words, size_t count)
+{
+    uint32_t first, used;
+    trim(words, count, &first, &used);
+    return add_part(to, first, words + first, used);
+}
+
+/* Moves what a key had counted before it was deleted to what is kept. */
+static int keep_joined(struct series *series, struct words *kept)
+{
+    const int error = add_part(kept, series->joined.first, series->joined.at, series->joined.count);
+    if (!error)
+        free_words(&series->joined);
+    return error;
 }
 
 /* The rows of a family that have ever counted something are its buckets, the same ones for all its series. */
@@ -499,14 +522,19 @@ static void take_count(struct reading *reading, struct series *series, const uin
     struct map_family *of = reading->of;
     const uint64_t count = count_of(of, words);
     widen(of, words);
-    if (count < series->last)
+    if (count < series->last && !series->first)
         revive(series);
+    else if (count < series->last && keep_joined(series, &series->kept))
+        reading->error = -ENOMEM;
     series->last = reading->is_emptied ? 0 : count;
     series->is_kept = reading->is_emptied;
-    if (!reading->is_emptied)
+    if (!reading->is_emptied) {
         push_words(reading, series, words);
-    else if (add_words(&series->kept, words, of->words))
+        return;
+    }
+    if (add_words(&series->kept, words, of->words))
         reading->error = -ENOMEM;
+    free_words(&series->joined);
 }
 
 static void take_entry(void *state, const struct map_snapshot *map, const struct map_entry *entry)
@@ -605,6 +633,37 @@ static bool is_remembered(const struct series *series, uint64_t time)
     return series->is_kept && time - series->time < METRIC_STALE_S * (uint64_t)NSEC_PER_SEC;
 }
 
+/* What a series with twins had counted when its key was deleted goes on in a twin: their sum never becomes less. */
+static int leave_to_twins(const struct map_family *of)
+{
+    int error = 0;
+    for (size_t i = 0; i < of->series.count && !error; i++) {
+        struct series *series = of->series.entries[i].value, *heir = series->first;
+        if (!series->is_dead || !heir)
+            continue;
+        while (heir && heir->is_dead)
+            heir = heir->twins;
+        if (heir)
+            error = add_part(&heir->kept, series->kept.first, series->kept.at, series->kept.count);
+        if (heir && !error)
+            error = keep_joined(series, &heir->kept);
+        series->first = NULL;
+        free_words(&series->kept);
+    }
+    return error;
+}
+
+/* Remembers what a series that has twins counts now. */
+static int remember_joined(const struct reading *reading, struct series *series)
+{
+    const struct map_family *of = reading->of;
+    free_words(&series->joined);
+    if (!series->first || of->family.kind == METRIC_GAUGE || series->reading != of->maps->reading)
+        return 0;
+    const uint64_t *found = reading->found + series->found;
+    return add_part(&series->joined, (uint32_t)found[0], found + 2, (uint32_t)found[1]);
+}
+
 /* Keys can differ and have the same labels: stacks of equal names, texts that are no UTF-8. A scraper takes a series once. */
 static int join_twins(const struct map_family *of)
 {
@@ -614,9 +673,9 @@ static int join_twins(const struct map_family *of)
         struct series *series = of->series.entries[i].value;
         size_t length = 0;
         series->is_twin = false;
-        series->twins = NULL;
         if (series->is_dead)
             continue;
+        series->twins = series->first = NULL;
         for (size_t k = 0; k < of->family.label_count; k++)
             length += strlen(series->values + length) + 1;
         struct series *first = table_get(&firsts, series->values, length);
@@ -625,6 +684,7 @@ static int join_twins(const struct map_family *of)
             continue;
         }
         series->is_twin = true;
+        series->first = first->first = first;
         series->twins = first->twins;
         first->twins = series;
     }
@@ -648,14 +708,18 @@ static int write_family(struct map_family *of, struct metric_writer *writer)
     int error = words ? read_map(&reading) : -ENOMEM;
     if (!error) {
         bury_absent(of, reading.time);
-        error = join_twins(of);
+        error = leave_to_twins(of);
     }
+    if (!error)
+        error = join_twins(of);
     if (!error) {
         metric_begin(writer, &of->family);
-        for (size_t i = 0; i < of->series.count; i++) {
-            const struct series *series = of->series.entries[i].value;
+        for (size_t i = 0; i < of->series.count && !error; i++) {
+            struct series *series = of->series.entries[i].value;
             if (!series->is_dead && !series->is_twin)
                 write_series(&reading, series, words, writer);
+            if (!series->is_dead)
+                error = remember_joined(&reading, series);
         }
         metric_end(writer);
         forget_dead(of);

@@ -4,7 +4,8 @@
  *
  * Counters never go back: what a map has when the script empties it, by clear() or zero(), is kept and added to what comes
  * after. Such a series vanishes when its key has not come again for METRIC_STALE_S seconds, that of a key that was deleted
- * at the next reading. A key that comes again begins a new series, with another time of creation.
+ * at the next reading. A key that comes again begins a new series, with another time of creation. Keys
+ * with the same labels are one series, which goes on, with what was read of each, until all of them are deleted.
  *
  * The number of series is bounded. Keys beyond it are left out, and counted. */
 #ifndef SPOOR_METRICS_MAPS_H

@@ -478,6 +478,46 @@ interval:ms:700 { if (@done == 0) { @k["again"] = count(); @done = 1; } }""")
 result("keys that are deleted", deleted())
 
 
+def deleted_twins():
+    """Of keys with the same labels, whose counts are added, one is deleted, and one comes again: the sums never become less."""
+    trace, port = serve(r"""
+begin {
+    @n = 1; @k["\xff"] = count(); @k["\xff"] = count(); @k["\xff"] = count(); @k["\xfe"] = count(); @k["\xfe"] = count();
+    @h["\xff"] = hist(5); @h["\xfe"] = hist(100); @s["\xff"] = stats(7); @s["\xfe"] = stats(8);
+}
+self:signal:SIGUSR1 {
+    if (@n == 1) { delete(@k, "\xfe"); delete(@h, "\xff"); delete(@s, "\xff"); }
+    if (@n == 2) { @k["\xfe"] = count(); @s["\xff"] = stats(1); }
+    if (@n == 3) { delete(@k, "\xff"); delete(@s, "\xfe"); @h["\xff"] = hist(5); }
+    if (@n == 4) { clear(@k); @s["\xff"] = stats(1); }
+    if (@n == 5) { delete(@h, "\xfe"); @k["\xff"] = count(); }
+    if (@n == 6) { delete(@h, "\xff"); }
+    @n += 1;
+}""")
+    labels, found, failure = '{key0="\ufffd"}', {}, None
+    def look():
+        found.update({"h": None}, **{name.removeprefix("spoor_running_").removesuffix(labels): number for name, number in numbers(ask(port)[2].decode()).items()})
+        return found
+    for step, (k, h, s, s_sum) in enumerate(((5, 2, 2, 15), (5, 2, 2, 15), (6, 2, 3, 16), (6, 3, 3, 16), (6, 3, 4, 17), (7, 3, 4, 17)), 1):
+        if step > 1:
+            trace.process.send_signal(signal.SIGUSR1)
+        if not until(lambda: look().get("n") == step):
+            failure = f"step {step} does not come"
+            break
+        look()
+        failure = wanted(found, {"k_total": k, "h_count": h, "s_count": s, "s_sum": s_sum})
+        if failure:
+            failure = f"step {step}: {failure}"
+            break
+    trace.process.send_signal(signal.SIGUSR1)
+    gone = failure or until(lambda: not any("running_h_count" in name for name in numbers(ask(port)[2].decode())))
+    status = trace.end()
+    return failure or (None if gone and status == 0 else (gone, status))
+
+
+result("keys with the same labels that are deleted", deleted_twins())
+
+
 def deaf():
     """Clients that never read: the trace goes on, they get no more than a bounded memory, and others come after them."""
     trace, port = serve(MANY.replace("1000", "20000", 1), "--openmetrics-series", "30000")
