@@ -3,16 +3,16 @@
 
 #include "cmd/command.h"
 
-int command_metrics(struct options *options, const struct metric_outlet *outlet, const char *script,
+int command_metrics(struct options *options, const char *script,
                     void (*report)(void *state, const char *text), void *state, struct metrics **out)
 {
     struct text why = {0}, hint = {0};
     *out = NULL;
-    if (!options->metrics && !outlet)
+    if (!options->metrics && !options->outlet)
         return 0;
     const struct metrics_options wanted = {
-        .place = options->metrics ? options->metrics : options->otlp.place,
-        .outlet = outlet,
+        .place = options->metrics,
+        .outlet = options->outlet,
         .script = script,
         .period_ns = options->metrics_period,
         .series_max = options->metrics_series ? options->metrics_series : METRICS_SERIES_DEFAULT,

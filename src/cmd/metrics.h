@@ -6,11 +6,10 @@
 #include "cmd/options.h"
 #include "metrics/metrics.h"
 
-/* Makes sure that metrics can be published, and has the session's maps watched. outlet: where they go instead of what the
- * options name; NULL: there. script: the name of the script's file; NULL:
+/* Makes sure that metrics can be published, and has the session's maps watched. script: the name of the script's file; NULL:
  * it has none. `report` and its state get messages while the trace runs. Returns 0, or 1 after a message; *out: NULL if no
  * metrics are asked for. */
-int command_metrics(struct options *options, const struct metric_outlet *outlet, const char *script,
+int command_metrics(struct options *options, const char *script,
                     void (*report)(void *state, const char *text), void *state, struct metrics **out);
 
 #endif

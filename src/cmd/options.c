@@ -238,7 +238,7 @@ static const struct option_row rows[] = {
      OPTION_STORES(NUMBER, struct options, metrics_series), .min = 1, .max = 1000000,
      .takes = "a number of series, at most 1000000"},
     OTLP_ROWS(
-        struct options, otlp,
+        struct options, otlp, "URL|FILE",
         "send maps as metrics, and lines as log records, by OpenTelemetry's protocol: to http://HOST:4318, "
         "or lines of JSON",
         "5s"),

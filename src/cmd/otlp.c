@@ -5,20 +5,23 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "cmd/command.h"
 #include "otlp/address.h"
 
-static void report(const char *text)
+static void report(void *state, const char *text)
 {
+    (void)state;
     struct text line = {0};
     text_printf(&line, "%s\n", text);
     command_write(stderr, text_string(&line));
     text_free(&line);
 }
 
-void otlp_report_in_time(const char *text)
+void otlp_report_in_time(void *state, const char *text)
 {
     enum { PATIENCE_MS = 100 };
+    (void)state;
     struct text line = {0};
     text_printf(&line, "%s\n", text);
     command_write_in_time(text_string(&line), PATIENCE_MS);
@@ -27,6 +30,9 @@ void otlp_report_in_time(const char *text)
 
 int otlp_open(struct otlp_target *target, const struct otlp_options *options, const struct otlp_use *use)
 {
+    *target = (struct otlp_target){.place = options->place,
+                                   .report = use->report ? use->report : report,
+                                   .report_state = use->report_state};
     const struct sender_options wanted = {
         .url = options->place,
         .headers = options->headers,
@@ -35,10 +41,10 @@ int otlp_open(struct otlp_target *target, const struct otlp_options *options, co
         .goes_on = use->goes_on,
         .refusable = use->refusable,
         .stop = use->stop,
-        .report = use->report ? use->report : report,
+        .report = target->report,
+        .report_state = target->report_state,
     };
     struct text why = {0}, hint = {0};
-    *target = (struct otlp_target){.place = options->place};
     if (!address_is_url(options->place))
         return output_open(&target->file, options->place, false);
     const int error = sender_open(&wanted, &target->sender, &why, &hint);
@@ -63,13 +69,25 @@ int otlp_send(struct otlp_target *target, struct text *request, uint64_t items)
     return request->failed ? -ENOMEM : output_write(&target->file, NULL, request->bytes, request->length);
 }
 
+void otlp_say(const struct otlp_target *target, const char *format, ...)
+{
+    struct text line = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    terminal_vprint(&line, format, arguments);
+    va_end(arguments);
+    target->report(target->report_state,
+                   line.failed ? "ERROR: there is not enough memory" : text_string(&line));
+    text_free(&line);
+}
+
 void otlp_report_missing(const struct otlp_target *target, const char *items, uint64_t missing, uint64_t all,
                          bool is_late)
 {
     const char *reason = target->sender ? sender_reason(target->sender) : "there is not enough memory";
-    command_print(stderr, "%s: %" PRIu64 " of %" PRIu64 " %s did not arrive at %s%s: %s\n",
-                  is_late ? "ERROR" : "WARNING", missing, all, items, target->place,
-                  is_late ? ", the last ones among them" : "", *reason ? reason : "it is too slow");
+    otlp_say(target, "%s: %" PRIu64 " of %" PRIu64 " %s did not arrive at %s%s: %s",
+             is_late ? "ERROR" : "WARNING", missing, all, items, target->place,
+             is_late ? ", the last ones among them" : "", *reason ? reason : "it is too slow");
 }
 
 static int close_sender(struct otlp_target *target, const char *items)

@@ -16,8 +16,8 @@ struct otlp_options {
     uint64_t patience_ns;       /* --otlp-wait; 0: as usual */
 };
 
-#define OTLP_ROWS(type, field, help, patience)                                                               \
-    {0, "otlp", "URL|FILE", help, OPTION_STORES(TEXT, type, field.place), .completes = COMPLETE_FILES},      \
+#define OTLP_ROWS(type, field, places, help, patience)                                                       \
+    {0, "otlp", places, help, OPTION_STORES(TEXT, type, field.place), .completes = COMPLETE_FILES},          \
         {0, "otlp-header", "NAME=VALUE", "with this header, as receivers want it who ask for a key",         \
          OPTION_STORES(LIST, type, field.headers)},                                                          \
     {                                                                                                        \
@@ -35,7 +35,9 @@ struct otlp_target { /* where requests go; one may be of several writers, and is
     const char *place;
     struct sender *sender; /* NULL: a file */
     struct output file;
-    uint64_t written; /* items in the file */
+    uint64_t written;                              /* items in the file */
+    void (*report)(void *state, const char *text); /* gets messages, a line each, without its end */
+    void *report_state;
 };
 
 struct otlp_use { /* see struct sender_options */
@@ -43,15 +45,19 @@ struct otlp_use { /* see struct sender_options */
     bool goes_on;
     const char *refusable;
     const volatile int *stop;
-    void (*report)(const char *text); /* NULL: messages are printed at once */
+    void (*report)(void *state, const char *text); /* NULL: messages are printed at once */
+    void *report_state;
 };
 
 /* For struct otlp_use: prints a message, which is lost if nobody reads it soon, because something else must not wait. */
-void otlp_report_in_time(const char *text);
+void otlp_report_in_time(void *state, const char *text);
 /* Opens what the options name. Returns 0, or 1 after a message. */
 int otlp_open(struct otlp_target *target, const struct otlp_options *options, const struct otlp_use *use);
 /* Sends a request about so many items. Returns 0 or -errno. */
 int otlp_send(struct otlp_target *target, struct text *request, uint64_t items);
+/* Reports something to whom otlp_open() was told. */
+void otlp_say(const struct otlp_target *target, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Reports items that did not arrive at a receiver or in a file. is_late: the last ones are among them. */
 void otlp_report_missing(const struct otlp_target *target, const char *items, uint64_t missing, uint64_t all,
                          bool is_late);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "cmd/command.h"
 #include "otlp/address.h"
 
 /* Recordings can wait for a receiver, as nothing else can that is traced. */
@@ -57,14 +56,15 @@ static void passed(void *state, struct session *session, uint64_t time, bool is_
     sender_goes_no_further(lines->target->sender);
 }
 
-void otlp_lines_begin(struct otlp_lines *lines, struct otlp_target *target, bool is_json)
+void otlp_lines_begin(struct otlp_lines *lines, const struct otlp_service *service,
+                      struct otlp_target *target, bool is_json)
 {
     *lines = (struct otlp_lines){
         .observer = {.state = lines, .printed = printed, .passed = passed},
         .splitter = {.visit = add_line, .state = lines},
         .target = target,
     };
-    log_queue_init(&lines->queue, "spoor", is_json);
+    log_queue_init(&lines->queue, service, is_json);
 }
 
 void otlp_lines_free(struct otlp_lines *lines)
@@ -110,11 +110,10 @@ bool otlp_lines_report(const struct otlp_lines *lines, const struct otlp_target 
     const uint64_t missing = counts.lost + counts.rejected + lines->queue.lost;
     const bool is_late = counts.lost > lines->lost_before;
     if (unsent)
-        command_print(stderr, "NOTE: %" PRIu64 " line%s not sent: %s %s\n", unsent,
-                      unsent == 1 ? " was" : "s were", metrics->place,
-                      lines->target ? "takes no log records"
-                                    : "does not end in " ADDRESS_METRICS
-                                      ", and so says nothing of " ADDRESS_LOGS);
+        otlp_say(metrics, "NOTE: %" PRIu64 " line%s not sent: %s %s", unsent, unsent == 1 ? " was" : "s were",
+                 metrics->place,
+                 lines->target ? "takes no log records"
+                               : "does not end in " ADDRESS_METRICS ", and so says nothing of " ADDRESS_LOGS);
     if (missing)
         otlp_report_missing(lines->target, "lines", missing, lines->count, is_late);
     return !is_late;

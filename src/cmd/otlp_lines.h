@@ -22,7 +22,8 @@ struct otlp_lines {
 };
 
 /* Begins to collect. is_json: requests are lines of JSON. */
-void otlp_lines_begin(struct otlp_lines *lines, struct otlp_target *target, bool is_json);
+void otlp_lines_begin(struct otlp_lines *lines, const struct otlp_service *service,
+                      struct otlp_target *target, bool is_json);
 /* Sends requests that are full or old enough, as long as there is room for them. */
 void otlp_lines_send(struct otlp_lines *lines);
 /* Nothing is printed any more: otlp_lines_send() sends all. */

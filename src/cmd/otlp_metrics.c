@@ -30,7 +30,7 @@ int otlp_metrics_publish(struct otlp_metrics *metrics, int (*source)(void *of, s
     struct metric_writer writer = {.format = &metric_otlp, .out = &body, .state = &encoder};
     struct encoder around = {.out = &request, .is_json = is_json};
     int error = source(of, &writer);
-    metrics_request(&around, &body, "spoor");
+    metrics_request(&around, &body, &metrics->service);
     if (!error && request.failed)
         error = -ENOMEM;
     if (!error) {

@@ -5,12 +5,14 @@
 
 #include "cmd/otlp.h"
 #include "metrics/family.h"
+#include "otlp/otlp.h"
 
 struct otlp_metrics {
     struct otlp_target *target; /* the caller's */
-    struct text pending;        /* a request that was not sent yet */
-    uint64_t points;            /* in it */
-    uint64_t lost;              /* points that were lost before the newest request was sent */
+    struct otlp_service service;
+    struct text pending; /* a request that was not sent yet */
+    uint64_t points;     /* in it */
+    uint64_t lost;       /* points that were lost before the newest request was sent */
 };
 
 /* Keeps what `source` writes, in the place of what was not sent yet. A file gets it at once. Returns 0 or -errno. */

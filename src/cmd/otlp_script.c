@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics and lines have a receiver each, which may fail alone, or one file. */
+/* Metrics and lines have a receiver each, which may fail alone, or one file. A script that is served is a service of its
+ * own there, and its messages go where those of its session go. */
 #include "cmd/otlp_script.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "otlp/address.h"
 #include "otlp/header.h"
 
-#define PATIENCE_NS 5000000000ull
+#define SERVICE "spoor"
 
 struct otlp_script {
     struct otlp_target target;       /* of metrics; if it is a file, of lines, too */
@@ -19,6 +20,8 @@ struct otlp_script {
     struct otlp_metrics metrics;
     struct otlp_lines lines;
     struct metric_outlet outlet;
+    void (*report)(void *state, const char *text); /* of the session's options */
+    void *report_state;
 };
 
 static volatile int stop_asked;
@@ -48,16 +51,35 @@ static void run(void *state)
 
 /* ---- its beginning and end ---- */
 
+/* Says something as the session says what it has to say. */
+static void say_line(void *state, const char *text)
+{
+    const struct otlp_script *script = state;
+    struct text line = {0};
+    text_printf(&line, "%s\n", text);
+    script->report(script->report_state, text_string(&line));
+    text_free(&line);
+}
+
+static struct otlp_use use_of(struct otlp_script *script)
+{
+    return (struct otlp_use){.path = ADDRESS_METRICS,
+                             .goes_on = true,
+                             .stop = &stop_asked,
+                             .report = script->report ? say_line : otlp_report_in_time,
+                             .report_state = script};
+}
+
 /* Opens the receiver of lines, if the address of the metrics says where it is. Returns 0, or 1 after a message. */
 static int open_lines(struct otlp_script *script, const struct otlp_options *options)
 {
-    const struct otlp_use use = {
-        .goes_on = true, .refusable = "log records", .stop = &stop_asked, .report = otlp_report_in_time};
+    struct otlp_use use = use_of(script);
     struct otlp_options beside = *options;
     struct text url = {0};
     int error = 0;
     if (address_of_logs(sender_url(script->target.sender), &url)) {
         beside.place = text_string(&url);
+        use.refusable = "log records";
         error = otlp_open(&script->lines_target, &beside, &use);
         script->lines_target.place = options->place;
     }
@@ -67,8 +89,7 @@ static int open_lines(struct otlp_script *script, const struct otlp_options *opt
 
 static int open_targets(struct otlp_script *script, const struct otlp_options *options)
 {
-    const struct otlp_use use = {
-        .path = ADDRESS_METRICS, .goes_on = true, .stop = &stop_asked, .report = otlp_report_in_time};
+    const struct otlp_use use = use_of(script);
     int error = otlp_open(&script->target, options, &use);
     if (!error && script->target.sender && (error = open_lines(script, options)))
         sender_close(script->target.sender);
@@ -87,28 +108,52 @@ int otlp_script_open(struct options *options, struct otlp_script **out)
         return 1;
     }
     if (!wanted.patience_ns)
-        wanted.patience_ns = PATIENCE_NS;
+        wanted.patience_ns = OTLP_SCRIPT_PATIENCE_NS;
+    script->report = options->session.report;
+    script->report_state = options->session.state;
     if (open_targets(script, &wanted)) {
         free(script);
         return 1;
     }
     const bool is_file = !script->target.sender;
+    const struct metric_outlet *beside = options->outlet;
+    const struct otlp_service service =
+        beside ? (struct otlp_service){beside->script, SERVICE} : (struct otlp_service){SERVICE, NULL};
     script->metrics.target = &script->target;
-    otlp_lines_begin(&script->lines,
+    script->metrics.service = service;
+    otlp_lines_begin(&script->lines, &service,
                      is_file                       ? &script->target
                      : script->lines_target.sender ? &script->lines_target
                                                    : NULL,
                      is_file);
     script->lines.observer.next = options->session.observer;
     options->session.observer = &script->lines.observer;
-    script->outlet = (struct metric_outlet){.state = script, .publish = publish, .run = run};
+    /* What a served script replaces sends its last metrics when this one begins: those of both are not to be mixed. */
+    script->outlet = (struct metric_outlet){.state = script,
+                                            .next = beside,
+                                            .place = wanted.place,
+                                            .period_ns = options->metrics_period,
+                                            .waits_first = beside != NULL,
+                                            .publish = publish,
+                                            .run = run};
+    options->outlet = &script->outlet;
     *out = script;
     return 0;
 }
 
-const struct metric_outlet *otlp_script_outlet(const struct otlp_script *script)
+int otlp_script_check(const struct otlp_options *options)
 {
-    return script ? &script->outlet : NULL;
+    const struct otlp_use use = {.path = ADDRESS_METRICS};
+    struct otlp_target target;
+    if (!address_is_url(options->place)) {
+        command_print(stderr, "ERROR: --otlp: '%s' is no address: http://HOST:PORT or https://…\n",
+                      options->place);
+        return 1;
+    }
+    const int error = otlp_open(&target, options, &use);
+    if (!error)
+        otlp_abandon(&target);
+    return error;
 }
 
 static bool is_busy(const struct otlp_script *script)
@@ -153,6 +198,9 @@ int otlp_script_close(struct otlp_script *script, int status)
     }
     otlp_metrics_free(&script->metrics);
     otlp_lines_free(&script->lines);
+    /* Of a script that is served its own end counts: a receiver that is down is no reason to start it again. */
+    if (!is_right && !status && !script->outlet.next)
+        status = 1;
     free(script);
-    return is_right || status ? status : 1;
+    return status;
 }

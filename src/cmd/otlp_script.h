@@ -9,11 +9,15 @@
 
 struct otlp_script;
 
-/* Opens what --otlp names, and has the session observed. Returns 0, or 1 after a message; *out: NULL if it was not given. */
+#define OTLP_SCRIPT_PATIENCE_NS 5000000000ull /* without --otlp-wait */
+
+/* Opens what --otlp names, has the session observed, and becomes the outlet of the options, before the one that they have.
+ * Returns 0, or 1 after a message; *out: NULL if it was not given. */
 int otlp_script_open(struct options *options, struct otlp_script **out);
-/* To whom metrics go; NULL: otlp_script is. */
-const struct metric_outlet *otlp_script_outlet(const struct otlp_script *script);
-/* When the trace is over: sends what is left. Returns the exit status, which is 1 if that did not arrive. */
+/* Makes sure, before scripts are started that send to it, that --otlp names a receiver that can be sent to. Returns 0, or 1 after a message. */
+int otlp_script_check(const struct otlp_options *options);
+/* When the trace is over: sends what is left. Returns the exit status, which is 1 if that did
+ * not arrive and metrics go nowhere else. */
 int otlp_script_close(struct otlp_script *script, int status);
 
 #endif

@@ -47,7 +47,7 @@ static const struct option_row rows[] = {
      .max = 1000000, .takes = "a number of files"},
     {0, "duration", "TIME", "stop after this time (90s, 5m)",
      OPTION_STORES(DURATION, struct arguments, duration)},
-    OTLP_ROWS(struct arguments, otlp,
+    OTLP_ROWS(struct arguments, otlp, "URL|FILE",
               "objects as spans of OpenTelemetry, as soon as they end: to http://HOST:4318, or lines of JSON",
               "30s"),
     {0, "slowest", "pN [TYPE]",

@@ -248,7 +248,7 @@ static const struct option_row rows[] = {
      OPTION_STORES(CHOICE, struct arguments, report.rows)},
     {'o', "output", "FILE", "write there; it must not exist; an export to FILE.gz is compressed",
      OPTION_STORES(TEXT, struct arguments, report.output), .completes = COMPLETE_FILES},
-    OTLP_ROWS(struct arguments, report.otlp,
+    OTLP_ROWS(struct arguments, report.otlp, "URL|FILE",
               "objects as spans of OpenTelemetry: to a receiver, http://HOST:4318, or lines of JSON", "30s"),
     OPTION_ROW_HELP,
 };

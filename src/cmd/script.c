@@ -224,7 +224,7 @@ int command_probes(struct options *options, const char *name, const struct text 
     return error != 0;
 }
 
-static int run_with(struct options *options, const struct source *source, const struct metric_outlet *outlet)
+static int run_with(struct options *options, const struct source *source)
 {
     struct session *session;
     struct messages messages = {0};
@@ -232,7 +232,7 @@ static int run_with(struct options *options, const struct source *source, const 
     struct metrics *metrics;
     const struct script_option *script = options->scripts;
     const char *named = script->file && strcmp(script->file, "-") != 0 ? source->name : NULL;
-    if (command_metrics(options, outlet, named, report, &messages, &metrics))
+    if (command_metrics(options, named, report, &messages, &metrics))
         return 1;
     messages.metrics = metrics;
     options->session.meanwhile = metrics ? publish_metrics : NULL;
@@ -276,8 +276,7 @@ static int run(struct options *options, const struct source *source)
     struct otlp_script *sending;
     if (otlp_script_open(options, &sending))
         return 1;
-    const struct metric_outlet *outlet = options->outlet ? options->outlet : otlp_script_outlet(sending);
-    return otlp_script_close(sending, run_with(options, source, outlet));
+    return otlp_script_close(sending, run_with(options, source));
 }
 
 /* Returns the name of a script in messages. With several programs each one has its own. */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/trusted_path.h"
 #include "cmd/command.h"
+#include "cmd/otlp_script.h"
 #include "serve/serve.h"
 
 enum { SHARE_PERCENT = 10, SHARE_PERCENT_MAX = 100000, TELLS_EACH_S = 60 };
@@ -21,11 +22,13 @@ struct arguments {
 static const struct option_row rows[] = {
     {0, "openmetrics", "ADDRESS|FILE", "where metrics can be read (:9435, which is this machine alone)",
      OPTION_STORES(TEXT, struct arguments, serve.place), .completes = COMPLETE_FILES},
-    {0, "openmetrics-period", "TIME", "with a FILE: between two writings (15s)",
+    {0, "openmetrics-period", "TIME", "with a FILE or --otlp: between two writings (15s)",
      OPTION_STORES(DURATION, struct arguments, serve.period_ns)},
     {0, "openmetrics-series", "N", "of each script: at most so many series (10000)",
      OPTION_STORES(NUMBER, struct arguments, options.metrics_series), .min = 1, .max = 1000000,
      .takes = "a number of series"},
+    OTLP_ROWS(struct arguments, options.otlp, "URL",
+              "send maps, and what is printed, by OpenTelemetry's protocol, too: to http://HOST:4318", "5s"),
     OPTION_ROW_HEADING("Limits of each script:"),
     {0, "max-cpu", "PERCENT", "pause it when its probes take more of a CPU (10; 0: no limit)",
      OPTION_STORES(NUMBER, struct arguments, share), .max = SHARE_PERCENT_MAX,
@@ -42,6 +45,8 @@ static const struct option_row rows[] = {
     OPTION_ROW_HELP,
 };
 
+static const struct option_rule rules[] = {OTLP_RULES};
+
 static void say(const char *text)
 {
     enum { PATIENCE_MS = 200 };
@@ -54,7 +59,6 @@ static int run(void *state, const struct serve_script *script)
     struct options *options = state;
     options->scripts[0] = (struct script_option){.file = script->path};
     options->script_count = 1;
-    options->metrics_period = script->period_ns;
     options->outlet = script->outlet;
     options->session.observer = script->observer;
     options->session.write = script->write;
@@ -93,6 +97,13 @@ static int command_serve(int argc, char **argv)
     serving->say = say;
     serving->state = &arguments.options;
     arguments.options.metrics = serving->place;
+    arguments.options.metrics_period = serving->period_ns;
+    if (arguments.options.otlp.place) {
+        if (otlp_script_check(&arguments.options.otlp))
+            return 1;
+        serving->patience_ns =
+            arguments.options.otlp.patience_ns ? arguments.options.otlp.patience_ns : OTLP_SCRIPT_PATIENCE_NS;
+    }
     return serve(serving);
 }
 
@@ -108,6 +119,7 @@ const struct command_line serve_line = {
         "after a pause that grows from a second to five minutes. What scripts print has their name before "
         "it.\n",
     COMMAND_ROWS(rows),
+    COMMAND_RULES(rules),
     .completes = COMPLETE_DIRECTORIES,
     .examples =
         "Settings that a script may have, config = { max_cpu = 2; labels = \"comm, device\" }:\n"

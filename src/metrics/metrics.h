@@ -20,11 +20,15 @@
 #include "print/value.h"
 #include "session/session.h"
 
-enum { METRICS_SERIES_DEFAULT = 10000, METRICS_PERIOD_S = 15 };
+enum { METRICS_SERIES_DEFAULT = 10000, METRICS_PERIOD_S = 15, METRICS_OUTLETS_MAX = 2 };
 
 /* Somebody else to whom metrics go, each period. */
 struct metric_outlet {
     void *state;
+    const struct metric_outlet *next; /* who gets them, too; or NULL: there are METRICS_OUTLETS_MAX at most */
+    const char *place;                /* what it is called in messages */
+    uint64_t period_ns;               /* between two calls of publish; 0: METRICS_PERIOD_S */
+    bool waits_first;                 /* a period passes before the first one, too */
     /* Reads what `source` writes, and sends it if there is room. Returns 0 or -errno. */
     int (*publish)(void *state, int (*source)(void *of, struct metric_writer *writer), void *of);
     void (*run)(void *state); /* does what can be done now */
@@ -33,7 +37,7 @@ struct metric_outlet {
 
 struct metrics_options {
     const char *place;                  /* where they go, as the option names it (address.h) */
-    const struct metric_outlet *outlet; /* goes there; NULL: `place` says where */
+    const struct metric_outlet *outlet; /* goes there instead; NULL: `place` says where */
     const char *script;                 /* of which names are made; NULL: it has no name */
     uint64_t period_ns;                 /* between two writings of a file; 0: METRICS_PERIOD_S */
     uint64_t series_max;                /* how many series there are at most */

@@ -13,14 +13,22 @@
 
 enum { WAIT_MIN_MS = 1, WAIT_MAX_MS = 20 };
 
+/* Who gets metrics. */
+struct receiver {
+    const struct metric_outlet *outlet; /* NULL: the place that is opened here */
+    struct metric_place place;          /* of an outlet: for messages alone */
+    uint64_t period_ns;
+    uint64_t due; /* when it gets the next ones, monotonic clock */
+};
+
 struct metrics {
     struct metrics_options options;
     struct map_watcher watcher;
-    struct metric_place place; /* not opened if there is an outlet */
-    struct metric_maps *maps;  /* NULL before the trace begins */
+    struct receiver receivers[METRICS_OUTLETS_MAX];
+    size_t receiver_count;
+    struct metric_maps *maps; /* NULL before the trace begins */
     struct metric_own *own;
     struct table names; /* of families */
-    uint64_t due;       /* when it is written next, monotonic clock */
     bool is_running;    /* the trace has begun and has not ended */
 };
 
@@ -33,7 +41,7 @@ static void emptied(void *state, const char *map, uint64_t moment)
     const int error = metrics->maps ? metric_maps_emptied(metrics->maps, map) : 0;
     if (error)
         metric_place_report(
-            &metrics->place,
+            &metrics->receivers->place,
             "WARNING: what %s has counted before it was cleared is missing in its metric: %s\n", map,
             strerror(-error));
 }
@@ -52,6 +60,21 @@ static int write_families(void *state, struct metric_writer *writer)
     return error ? error : metric_own_write(metrics->own, writer);
 }
 
+static void add_receiver(struct metrics *metrics, const struct metric_outlet *outlet)
+{
+    const struct metrics_options *options = &metrics->options;
+    const uint64_t period_ns = outlet ? outlet->period_ns : options->period_ns;
+    metrics->receivers[metrics->receiver_count++] = (struct receiver){
+        .outlet = outlet,
+        .place = {.name = outlet ? outlet->place : options->place,
+                  .source = write_families,
+                  .state = metrics,
+                  .report = options->report,
+                  .report_state = options->state},
+        .period_ns = period_ns ? period_ns : METRICS_PERIOD_S * (uint64_t)NSEC_PER_SEC,
+    };
+}
+
 int metrics_open(const struct metrics_options *options, struct metrics **out, struct text *why,
                  struct text *hint)
 {
@@ -60,15 +83,15 @@ int metrics_open(const struct metrics_options *options, struct metrics **out, st
         return -ENOMEM;
     metrics->options = *options;
     metrics->watcher = (struct map_watcher){.state = metrics, .emptied = emptied, .next = options->next};
-    metrics->place = (struct metric_place){.name = options->place,
-                                           .source = write_families,
-                                           .state = metrics,
-                                           .report = options->report,
-                                           .report_state = options->state};
+    for (const struct metric_outlet *outlet = options->outlet;
+         outlet && metrics->receiver_count < METRICS_OUTLETS_MAX; outlet = outlet->next)
+        add_receiver(metrics, outlet);
     if (options->outlet)
         return 0;
-    const int error = metric_place_open(&metrics->place, why, hint);
-    if (!error && metrics->place.server && options->period_ns) {
+    add_receiver(metrics, NULL);
+    struct metric_place *place = &metrics->receivers->place;
+    const int error = metric_place_open(place, why, hint);
+    if (!error && place->server && options->period_ns) {
         text_printf(why, "'%s' is read when a scraper wants it: only a file has a period", options->place);
         return -EINVAL;
     }
@@ -79,7 +102,8 @@ void metrics_close(struct metrics *metrics)
 {
     if (!metrics)
         return;
-    metric_place_close(&metrics->place);
+    if (!metrics->options.outlet)
+        metric_place_close(&metrics->receivers->place);
     metric_maps_free(metrics->maps);
     metric_own_free(metrics->own);
     table_free(&metrics->names);
@@ -88,38 +112,39 @@ void metrics_close(struct metrics *metrics)
 
 /* ---- publishing ---- */
 
-static void publish(struct metrics *metrics)
+static void publish(struct metrics *metrics, struct receiver *receiver)
 {
-    const struct metric_outlet *outlet = metrics->options.outlet;
+    const struct metric_outlet *outlet = receiver->outlet;
     if (outlet)
-        metric_place_note(&metrics->place, outlet->publish(outlet->state, write_families, metrics));
+        metric_place_note(&receiver->place, outlet->publish(outlet->state, write_families, metrics));
     else
-        metric_place_write(&metrics->place);
+        metric_place_write(&receiver->place);
 }
 
-static void publish_when_due(struct metrics *metrics)
+static void publish_when_due(struct metrics *metrics, struct receiver *receiver)
 {
     const uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    if (now < metrics->due)
+    if (now < receiver->due)
         return;
     /* An outlet does not wait for a disk; a process that stood still meanwhile did not work. */
-    const clockid_t clock = metrics->options.outlet ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    const clockid_t clock = receiver->outlet ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
     const uint64_t before = clock_ns(clock);
-    publish(metrics);
-    const uint64_t period =
-        metrics->options.period_ns ? metrics->options.period_ns : METRICS_PERIOD_S * (uint64_t)NSEC_PER_SEC;
+    publish(metrics, receiver);
     const uint64_t cost = (clock_ns(clock) - before) * METRIC_COST_SHARE;
-    metrics->due = now + (cost > period ? cost : period);
+    receiver->due = now + (cost > receiver->period_ns ? cost : receiver->period_ns);
 }
 
 /* Returns whether somebody asked. */
 static bool publish_or_serve(struct metrics *metrics)
 {
-    if (metrics->place.server)
-        return metric_place_serve(&metrics->place);
-    publish_when_due(metrics);
-    if (metrics->options.outlet)
-        metrics->options.outlet->run(metrics->options.outlet->state);
+    if (metrics->receivers->place.server)
+        return metric_place_serve(&metrics->receivers->place);
+    for (size_t i = 0; i < metrics->receiver_count; i++) {
+        struct receiver *receiver = &metrics->receivers[i];
+        publish_when_due(metrics, receiver);
+        if (receiver->outlet)
+            receiver->outlet->run(receiver->outlet->state);
+    }
     return false;
 }
 
@@ -150,15 +175,43 @@ static void warn_of_missing(const struct metrics *metrics, const struct session 
     size_t length;
     for (size_t i = 0; (length = metric_named(named, i, &word)); i++)
         if (!metric_maps_has(metrics->maps, word, length))
-            metric_place_report(&metrics->place,
+            metric_place_report(&metrics->receivers->place,
                                 "WARNING: the setting metrics names %.*s, which is no map of numbers\n",
                                 (int)length, word);
 }
 
+/* Returns what the script is called where its metrics go; NULL: as its file. */
+static const char *name_of_script(const struct metrics *metrics)
+{
+    const char *name = NULL;
+    for (size_t i = 0; i < metrics->receiver_count && !name; i++)
+        name = metrics->receivers[i].outlet ? metrics->receivers[i].outlet->script : NULL;
+    return name;
+}
+
+static void begin_waiting(struct metrics *metrics)
+{
+    for (size_t i = 0; i < metrics->receiver_count; i++)
+        if (metrics->receivers[i].outlet && metrics->receivers[i].outlet->waits_first)
+            metrics->receivers[i].due = clock_ns(CLOCK_MONOTONIC) + metrics->receivers[i].period_ns;
+}
+
+/* Publishes what the end has left. Returns whether that could be done. */
+static bool publish_end(struct metrics *metrics)
+{
+    bool is_right = true;
+    if (metrics->receivers->place.server)
+        return true;
+    for (size_t i = 0; i < metrics->receiver_count; i++) {
+        publish(metrics, &metrics->receivers[i]);
+        is_right &= !metrics->receivers[i].place.failed;
+    }
+    return is_right;
+}
+
 int metrics_run(struct metrics *metrics, struct session *session, int *status)
 {
-    const struct metric_outlet *outlet = metrics->options.outlet;
-    int error = metric_own_make(session, outlet ? outlet->script : NULL, &metrics->names, &metrics->own);
+    int error = metric_own_make(session, name_of_script(metrics), &metrics->names, &metrics->own);
     if (!error)
         error = metric_maps_make(session, metrics->options.script, metrics->options.series_max,
                                  &metrics->names, &metrics->maps);
@@ -167,14 +220,12 @@ int metrics_run(struct metrics *metrics, struct session *session, int *status)
     warn_of_missing(metrics, session);
     if ((error = session_begin(session)))
         return error;
+    begin_waiting(metrics);
     metrics->is_running = true;
     error = loop(metrics, session);
     metrics->is_running = false;
     const int ended = session_end(session, status);
-    if (!error && !ended && !metrics->place.server) {
-        publish(metrics);
-        if (metrics->place.failed && !*status)
-            *status = 1;
-    }
+    if (!error && !ended && !publish_end(metrics) && !*status)
+        *status = 1;
     return error ? error : ended;
 }

@@ -27,7 +27,8 @@ int batch_init(struct batch *batch, const struct recording *recording, bool is_j
     const struct recording_model *model = recording_model(recording);
     *batch = (struct batch){.encoder = {.is_json = is_json}};
     struct encoder encoder = {.out = &batch->resource, .is_json = is_json};
-    envelope_resource(&encoder, model->name[0] ? model->name : "unknown_service");
+    const struct otlp_service service = {model->name[0] ? model->name : "unknown_service", NULL};
+    envelope_resource(&encoder, &service);
     if (model->pid)
         attribute_unsigned(&encoder, ENVELOPE_ATTRIBUTES, "process.pid", model->pid);
     if (model->command[0])

@@ -16,11 +16,16 @@ const struct envelope envelope_spans = {"resourceSpans", "scopeSpans", "spans"};
 const struct envelope envelope_metrics = {"resourceMetrics", "scopeMetrics", "metrics"};
 const struct envelope envelope_logs = {"resourceLogs", "scopeLogs", "logRecords"};
 
-void envelope_resource(struct encoder *encoder, const char *service)
+void envelope_resource(struct encoder *encoder, const struct otlp_service *service)
 {
     char host[256] = "";
-    attribute_text(encoder, ENVELOPE_ATTRIBUTES, "service.name", service);
-    if (!gethostname(host, sizeof host - 1) && host[0])
+    const bool has_host = !gethostname(host, sizeof host - 1) && host[0];
+    attribute_text(encoder, ENVELOPE_ATTRIBUTES, "service.name", service->name);
+    if (service->group)
+        attribute_text(encoder, ENVELOPE_ATTRIBUTES, "service.namespace", service->group);
+    if (service->group && has_host)
+        attribute_text(encoder, ENVELOPE_ATTRIBUTES, "service.instance.id", host);
+    if (has_host)
         attribute_text(encoder, ENVELOPE_ATTRIBUTES, "host.name", host);
     attribute_text(encoder, ENVELOPE_ATTRIBUTES, "os.type", "linux");
 }

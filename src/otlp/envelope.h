@@ -4,6 +4,7 @@
 #define SPOOR_OTLP_ENVELOPE_H
 
 #include "otlp/encode.h"
+#include "otlp/otlp.h"
 
 struct envelope {
     const char *resources, *scopes, *items; /* names of the lists */
@@ -14,7 +15,7 @@ extern const struct envelope envelope_spans, envelope_metrics, envelope_logs;
 enum { ENVELOPE_ITEMS = 2, ENVELOPE_ATTRIBUTES = 1 };
 
 /* Writes the attributes that every resource has: the service, this host. */
-void envelope_resource(struct encoder *encoder, const char *service);
+void envelope_resource(struct encoder *encoder, const struct otlp_service *service);
 /* Writes everything before the first item. resource: its attributes, encoded. */
 void envelope_begin(struct encoder *encoder, const struct envelope *envelope, const struct text *resource);
 void envelope_end(struct encoder *encoder);

@@ -10,7 +10,7 @@
 #define BODY FIELD(5, "body")
 #define OBSERVED_TIME FIELD(11, "observedTimeUnixNano")
 
-void log_queue_init(struct log_queue *queue, const char *service, bool is_json)
+void log_queue_init(struct log_queue *queue, const struct otlp_service *service, bool is_json)
 {
     *queue = (struct log_queue){.encoder = {.is_json = is_json}};
     struct encoder encoder = {.out = &queue->resource, .is_json = is_json};

@@ -5,6 +5,7 @@
 #define SPOOR_OTLP_LOGS_H
 
 #include "otlp/encode.h"
+#include "otlp/otlp.h"
 
 enum { LOGS_RECORDS_MAX = 512, LOGS_BYTES_MAX = 256 << 10, LOGS_REQUESTS_MAX = 32 };
 
@@ -24,8 +25,7 @@ struct log_queue {
     uint64_t lost;       /* records for which there was no room, or no memory */
 };
 
-/* service: the program that the lines come from. */
-void log_queue_init(struct log_queue *queue, const char *service, bool is_json);
+void log_queue_init(struct log_queue *queue, const struct otlp_service *service, bool is_json);
 void log_queue_free(struct log_queue *queue);
 /* Adds a record. time: CLOCK_REALTIME, ns. Returns whether a request is full. */
 bool log_queue_add(struct log_queue *queue, uint64_t time, const char *line, size_t length);

@@ -199,7 +199,7 @@ static void end(struct metric_writer *writer)
 
 const struct metric_format metric_otlp = {"application/x-protobuf", false, begin, put_point, end, NULL};
 
-void metrics_request(struct encoder *encoder, const struct text *metrics, const char *service)
+void metrics_request(struct encoder *encoder, const struct text *metrics, const struct otlp_service *service)
 {
     struct text resource = {0};
     struct encoder of_resource = {.out = &resource, .is_json = encoder->is_json};

@@ -7,6 +7,7 @@
 
 #include "metrics/family.h"
 #include "otlp/encode.h"
+#include "otlp/otlp.h"
 
 /* What struct metric_writer.state has to be. */
 struct metric_encoder {
@@ -17,8 +18,7 @@ struct metric_encoder {
 
 extern const struct metric_format metric_otlp;
 
-/* Makes a whole request of metrics that were written: a message ExportMetricsServiceRequest. service: the program that they
- * come from. */
-void metrics_request(struct encoder *encoder, const struct text *metrics, const char *service);
+/* Makes a whole request of metrics that were written: a message ExportMetricsServiceRequest. */
+void metrics_request(struct encoder *encoder, const struct text *metrics, const struct otlp_service *service);
 
 #endif

@@ -25,6 +25,12 @@
 
 enum { OTLP_TRACE_ID = 16 };
 
+/* From whom requests come: what the resource is called. */
+struct otlp_service {
+    const char *name;
+    const char *group; /* several on one host belong to it: each is an instance there; NULL: it is in none */
+};
+
 struct otlp_span {
     uint8_t trace[OTLP_TRACE_ID];
     uint64_t id;

@@ -176,7 +176,7 @@ static void say(struct sender *sender, const char *format, ...)
     va_start(arguments, format);
     terminal_vprint(&text, format, arguments);
     va_end(arguments);
-    sender->options.report(text_string(&text));
+    sender->options.report(sender->options.report_state, text_string(&text));
     text_free(&text);
 }
 

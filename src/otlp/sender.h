@@ -25,7 +25,9 @@ struct sender_options {
     const char *const *headers; /* NAME=VALUE, NULL-terminated; NULL: none but the environment's (header.h) */
     uint64_t patience_ns;       /* 0: SENDER_PATIENCE_NS */
     const volatile int *stop;   /* when it is set nothing is waited for any more */
-    void (*report)(const char *text); /* gets messages, a line each, without its end */
+    /* Gets messages, a line each, without its end. */
+    void (*report)(void *state, const char *text);
+    void *report_state;
 };
 
 struct sender_counts {

@@ -55,7 +55,7 @@ void child_process_end(struct child_process *child, uint64_t now)
     if (!child->pid || child->kill_at)
         return;
     kill(child->pid, SIGTERM);
-    child->kill_at = now + GRACE_S * (uint64_t)NSEC_PER_SEC;
+    child->kill_at = now + GRACE_S * (uint64_t)NSEC_PER_SEC + child->patience_ns;
 }
 
 void child_process_hurry(const struct child_process *child, uint64_t now)

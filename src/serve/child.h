@@ -11,9 +11,10 @@
 struct child_process {
     pid_t pid; /* 0: there is none */
     struct frames frames;
-    uint64_t begun;   /* monotonic clock, ns */
-    uint64_t kill_at; /* it was asked to end, and is killed then; 0: it was not */
-    bool is_ready;    /* it has said so */
+    uint64_t begun;       /* monotonic clock, ns */
+    uint64_t patience_ns; /* how much longer than others it may take to end */
+    uint64_t kill_at;     /* it was asked to end, and is killed then; 0: it was not */
+    bool is_ready;        /* it has said so */
 };
 
 /* Starts a process that runs `run` and ends with the status that it returns. It has the standard streams and its end of the

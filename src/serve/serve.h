@@ -20,9 +20,8 @@
 struct serve_script {
     const char *path;
     const struct text *text;
-    /* What its session and its metrics have to have (session_options, metrics_options), and the outlet's period. */
+    /* What its session and its metrics have to have (session_options, metrics_options). */
     const struct metric_outlet *outlet;
-    uint64_t period_ns;
     const struct session_observer *observer;
     void (*write)(void *state, const char *bytes, size_t length);
     void (*report)(void *state, const char *text);
@@ -30,9 +29,10 @@ struct serve_script {
 
 struct serve_options {
     const char *directory;
-    const char *place;  /* where metrics go, as --openmetrics names it */
-    uint64_t period_ns; /* between two writings of a file; 0: METRICS_PERIOD_S */
-    double share;       /* of a CPU that the programs of one script may take; 0: any */
+    const char *place;    /* where metrics go, as --openmetrics names it */
+    uint64_t period_ns;   /* between two writings of a file; 0: METRICS_PERIOD_S */
+    double share;         /* of a CPU that the programs of one script may take; 0: any */
+    uint64_t patience_ns; /* how long a script may take to send what it has left when it ends */
     /* Runs a script until it ends. Called in its process. Returns the exit status. */
     int (*run)(void *state, const struct serve_script *script);
     void (*say)(const char *text); /* prints messages, in whole lines */

@@ -105,6 +105,7 @@ static void start(struct supervisor *supervisor, struct served *script, struct c
 {
     struct start what = {supervisor->options, script, text};
     const int error = child_process_start(child, run_script, &what);
+    child->patience_ns = supervisor->options->patience_ns;
     script->start_at = 0;
     script->events[SCRIPT_STARTED] += !error;
     if (child == &script->child)

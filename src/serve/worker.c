@@ -196,12 +196,12 @@ static int publish(void *state, int (*source)(void *of, struct metric_writer *wr
 int worker_run(const struct serve_options *options, const char *name, const char *path,
                const struct text *text, struct frames *supervisor)
 {
-    const struct metric_outlet outlet = {.publish = publish, .run = listen, .script = name};
+    const struct metric_outlet outlet = {
+        .place = options->place, .period_ns = PERIOD_NS, .publish = publish, .run = listen, .script = name};
     const struct session_observer observer = {.passed = passed};
     const struct serve_script script = {.path = path,
                                         .text = text,
                                         .outlet = &outlet,
-                                        .period_ns = PERIOD_NS,
                                         .observer = &observer,
                                         .write = print,
                                         .report = report};

@@ -11,6 +11,7 @@ import sys
 import time
 
 from background import Background
+from otlp_receiver import LOGS, METRICS, Receiver, attributes, points
 from waiting import until
 
 build = sys.argv[1]
@@ -416,13 +417,88 @@ def a_file():
         check("all of it ends", not wrong, wrong)
 
 
+def by_service(receiver, kind):
+    """{service.name: [(attributes of the resource, what its scope has)]} of all that a receiver has got by now."""
+    resources, scopes, items = ("resourceLogs", "scopeLogs", "logRecords") if kind is LOGS else ("resourceMetrics", "scopeMetrics", "metrics")
+    found = {}
+    for request in receiver.requests(kind):
+        for resource in request[resources]:
+            about = attributes(resource["resource"])
+            found.setdefault(about.get("service.name"), []).append((about, [item for scope in resource[scopes] for item in scope[items]]))
+    return found
+
+
+def sent_lines(receiver, script):
+    return [record["body"]["stringValue"] for _, records in by_service(receiver, LOGS).get(script, []) for record in records]
+
+
+def sent_number(receiver, script, metric):
+    """The newest number of a metric without keys."""
+    numbers = [next(iter(points(item).values()))["asDouble"] for _, items in by_service(receiver, METRICS).get(script, []) for item in items if item["name"] == metric]
+    return numbers[-1] if numbers else None
+
+
+@part
+def a_receiver_of_opentelemetry():
+    says = 'begin { @began = count(); printf("hello\\n"); } interval:ms:50 { @ticks = count(); printf("tick\\n"); } end { printf("bye\\n"); }'
+    with Receiver() as receiver, Served({"says": says, "calm": COUNTS}, "--otlp", receiver.url, "--openmetrics-period", "100ms") as served:
+        check("maps of each script arrive", until(lambda: (sent_number(receiver, "says", "spoor_says_ticks") or 0) > 2 and sent_number(receiver, "calm", "spoor_calm_began") == 1))
+        check("and its lines", until(lambda: sent_lines(receiver, "says")[:2] == ["hello", "tick"]) and not sent_lines(receiver, "calm"))
+        about = by_service(receiver, METRICS)["says"][0][0]
+        host = os.uname().nodename
+        wanted = {"service.name": "says", "service.namespace": "spoor", "service.instance.id": host, "host.name": host, "os.type": "linux"}
+        check("a script is a service, and this machine one of its instances", about == wanted and by_service(receiver, LOGS)["says"][0][0] == wanted, about)
+        check("scrapers get the same", served.numbers().get('spoor_calm_began_total{script="calm"}') == 1)
+        check("lines are printed, too", until(lambda: served.printed("says: hello\nsays: tick\n")))
+        served.write("says", says.replace("hello", "again"))
+        check("what is replaced sends all that it had", until(lambda: "again" in sent_lines(receiver, "says") and "bye" in sent_lines(receiver, "says")))
+        wrong = served.end()
+        check("all of it ends", not wrong, wrong)
+        lines = sent_lines(receiver, "says")
+        with open("out") as file:
+            printed = [line[len("says: "):-1] for line in file if line.startswith("says: ")]
+        check("every line that was printed has arrived", sorted(lines) == sorted(printed) and lines.count("bye") == 2, (len(lines), len(printed)))
+        check("nothing is said about what arrived", not served.said("arrive"))
+
+
+@part
+def counters_of_what_is_replaced():
+    # What ends sends its last numbers when what takes its place runs already: those of one are not to come between those of the other.
+    with Receiver() as receiver, Served({"a": COUNTS}, "--otlp", receiver.url, "--openmetrics-period", "1h") as served:
+        def told():
+            return [sorted(item["name"] for item in items if item["name"].startswith("spoor_a_")) for _, items in by_service(receiver, METRICS).get("a", [])]
+        served.is_up("a")
+        served.write("a", COUNTS.replace("@began", "@anew"))
+        check("the old one ends with all that it counted", until(told) and told() == [["spoor_a_began", "spoor_a_keys"]], told())
+        check("the new one runs", served.is_up("a") and until(lambda: served.numbers().get('spoor_a_anew_total{script="a"}') == 1))
+        wrong = served.end()
+        check("all of it ends", not wrong, wrong)
+        check("and with it the new one", told() == [["spoor_a_began", "spoor_a_keys"], ["spoor_a_anew", "spoor_a_keys"]], told())
+
+
+@part
+def a_receiver_that_fails():
+    ends = 'begin { @began = count(); printf("line\\n"); exit(); }'
+    with Receiver(503) as receiver, Served({"ends": ends, "stays": ends.replace("exit();", "") + STAYS}, "--otlp", receiver.url, "--otlp-wait", "1s") as served:
+        check("its script goes on", served.is_up("stays") and served.numbers().get('spoor_stays_began_total{script="stays"}') == 1)
+        check("a script that has ended by itself has not failed", until(lambda: served.said("NOTE: ends has ended")) and served.of("ends", "failures_total") == 0 and served.of("ends", "starts_total") == 1)
+        wrong = served.end()
+        check("all of it ends", not wrong, wrong)
+        for script in "ends", "stays":
+            check(f"what of {script} did not arrive is counted, and told with its name", served.said(f"{script}: ERROR: 1 of 1 lines did not arrive at {receiver.url}, the last ones among them: it answers 503"))
+        check("so is what goes wrong before", served.said(f"stays: WARNING: {receiver.url}/v1/metrics: it answers 503; it is tried again for 1 seconds"))
+
+
 @part
 def mistakes():
     for name, arguments, words in (
             ("no directory", [], "which directory"), ("two", ["a", "b"], "'b'"),
             ("none of that name", ["not-there"], "not-there"), ("a file", [__file__], __file__),
             ("a bad address", ["--openmetrics", "nonsense", here], "--openmetrics"),
-            ("a share that is none", ["--max-cpu", "much", here], "--max-cpu")):
+            ("a share that is none", ["--max-cpu", "much", here], "--max-cpu"),
+            ("a receiver that is a file", ["--otlp", "lines.json", here], "--otlp: 'lines.json' is no address"),
+            ("a receiver of no address", ["--otlp", "ftp://x", here], "--otlp: 'ftp://x' is no address"),
+            ("a header without a receiver", ["--otlp-header", "a=b", here], "needs --otlp")):
         done = subprocess.run([spoor, "serve", *arguments], capture_output=True, timeout=60)
         check(name, done.returncode == 1 and words in done.stderr.decode(), done)
     with Served({}) as served:
