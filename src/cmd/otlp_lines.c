@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "otlp/address.h"
@@ -26,18 +27,57 @@ static uint64_t wall_time(struct otlp_lines *lines, uint64_t time)
     return time + (uint64_t)lines->wall_ahead;
 }
 
-static void add_line(void *state, uint64_t time, const char *line, size_t length)
+static void add(struct otlp_lines *lines, uint64_t time, enum log_severity severity, const char *line,
+                size_t length)
 {
-    struct otlp_lines *lines = state;
     if (!length)
         return;
     lines->count++;
     if (!lines->target)
         return;
-    if (log_queue_add(&lines->queue, wall_time(lines, time), line, length)) {
+    if (log_queue_add(&lines->queue, wall_time(lines, time), severity, line, length)) {
         wait_for_room(lines);
         otlp_lines_send(lines);
     }
+}
+
+/* Of lines of JSON those about something that went wrong say so first. */
+static enum log_severity severity_of(const char *line, size_t length)
+{
+    static const struct {
+        const char *begin;
+        enum log_severity severity;
+    } kinds[] = {
+        {"{\"type\": \"errorf\"", LOG_ERROR},      {"{\"type\": \"warnf\"", LOG_WARN},
+        {"{\"type\": \"helper_error\"", LOG_WARN}, {"{\"type\": \"runtime_error\"", LOG_WARN},
+        {"{\"type\": \"lost_events\"", LOG_WARN},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const size_t size = strlen(kinds[i].begin);
+        if (length >= size && !memcmp(line, kinds[i].begin, size))
+            return kinds[i].severity;
+    }
+    return LOG_INFO;
+}
+
+static void add_line(void *state, uint64_t time, const char *line, size_t length)
+{
+    struct otlp_lines *lines = state;
+    add(lines, time, lines->prints_json ? severity_of(line, length) : LOG_INFO, line, length);
+}
+
+void otlp_lines_add(struct otlp_lines *lines, uint64_t time, enum log_severity severity, const char *text)
+{
+    size_t length = strlen(text);
+    while (length && text[length - 1] == '\n')
+        length--;
+    add(lines, time, severity, text, length < LINES_PENDING_MAX ? length : LINES_PENDING_MAX);
+}
+
+static void reported(void *state, uint64_t time, enum report_kind kind, const char *text)
+{
+    if (kind != REPORT_NOTE)
+        otlp_lines_add(state, time, kind == REPORT_ERROR ? LOG_ERROR : LOG_WARN, text);
 }
 
 static void printed(void *state, uint64_t time, const char *bytes, size_t length)
@@ -57,12 +97,13 @@ static void passed(void *state, struct session *session, uint64_t time, bool is_
 }
 
 void otlp_lines_begin(struct otlp_lines *lines, const struct otlp_service *service,
-                      struct otlp_target *target, bool is_json)
+                      struct otlp_target *target, bool is_json, bool prints_json)
 {
     *lines = (struct otlp_lines){
-        .observer = {.state = lines, .printed = printed, .passed = passed},
+        .observer = {.state = lines, .printed = printed, .reported = reported, .passed = passed},
         .splitter = {.visit = add_line, .state = lines},
         .target = target,
+        .prints_json = prints_json,
     };
     log_queue_init(&lines->queue, service, is_json);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `--otlp` of scripts: the lines that they print as log records, which wait in a queue. Maps are none of them: these are
- * metrics. */
+/* `--otlp` of scripts: the lines that they print, and warnings and errors, as log records, which wait in a queue. Maps are none of
+ * them: these are metrics. */
 #ifndef SPOOR_CMD_OTLP_LINES_H
 #define SPOOR_CMD_OTLP_LINES_H
 
@@ -16,14 +16,17 @@ struct otlp_lines {
     int64_t wall_ahead;           /* of the boot clock, ns */
     const struct session *replay; /* the session, if it runs over recordings */
     struct otlp_target *target;   /* the caller's; NULL: nothing says where lines go */
-    uint64_t count;               /* lines */
+    uint64_t count;               /* lines, and messages */
     uint64_t lost_before;         /* lines that the sender had lost before the end */
+    bool prints_json;             /* lines are objects of JSON, which errors are, too */
     bool is_over;                 /* nothing is printed any more */
 };
 
-/* Begins to collect. is_json: requests are lines of JSON. */
+/* Begins to collect. is_json: requests are lines of JSON; prints_json: what the script prints is JSON. */
 void otlp_lines_begin(struct otlp_lines *lines, const struct otlp_service *service,
-                      struct otlp_target *target, bool is_json);
+                      struct otlp_target *target, bool is_json, bool prints_json);
+/* Adds a message that is no line of the script. time: of the boot clock, ns. */
+void otlp_lines_add(struct otlp_lines *lines, uint64_t time, enum log_severity severity, const char *text);
 /* Sends requests that are full or old enough, as long as there is room for them. */
 void otlp_lines_send(struct otlp_lines *lines);
 /* Nothing is printed any more: otlp_lines_send() sends all. */

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "cmd/command.h"
 #include "cmd/otlp_lines.h"
 #include "cmd/otlp_metrics.h"
@@ -125,7 +126,7 @@ int otlp_script_open(struct options *options, struct otlp_script **out)
                      is_file                       ? &script->target
                      : script->lines_target.sender ? &script->lines_target
                                                    : NULL,
-                     is_file);
+                     is_file, options->session.is_json);
     script->lines.observer.next = options->session.observer;
     options->session.observer = &script->lines.observer;
     /* What a served script replaces sends its last metrics when this one begins: those of both are not to be mixed. */
@@ -139,6 +140,24 @@ int otlp_script_open(struct options *options, struct otlp_script **out)
     options->outlet = &script->outlet;
     *out = script;
     return 0;
+}
+
+void otlp_script_diagnose(struct otlp_script *script, const struct options *options,
+                          const struct diagnostics *diagnostics, bool has_begun)
+{
+    struct text text = {0};
+    /* A file is not made for a script that does not run. */
+    for (size_t i = 0; script && i < diagnostics->count && (has_begun || script->target.sender); i++) {
+        const struct diagnostic *item = &diagnostics->items[i];
+        const bool is_error = item->severity == DIAGNOSTIC_ERROR;
+        if (!is_error && options->session.no_warnings)
+            continue;
+        text_clear(&text);
+        diagnostic_render(&text, item, false);
+        otlp_lines_add(&script->lines, clock_ns(CLOCK_BOOTTIME), is_error ? LOG_ERROR : LOG_WARN,
+                       text.failed ? item->message : text_string(&text));
+    }
+    text_free(&text);
 }
 
 int otlp_script_check(const struct otlp_options *options)

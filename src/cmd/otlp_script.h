@@ -16,6 +16,9 @@ struct otlp_script;
 int otlp_script_open(struct options *options, struct otlp_script **out);
 /* Makes sure, before scripts are started that send to it, that --otlp names a receiver that can be sent to. Returns 0, or 1 after a message. */
 int otlp_script_check(const struct otlp_options *options);
+/* Sends what is wrong with the script. has_begun: it runs, or ran, all the same. `script` may be NULL. */
+void otlp_script_diagnose(struct otlp_script *script, const struct options *options,
+                          const struct diagnostics *diagnostics, bool has_begun);
 /* When the trace is over: sends what is left. Returns the exit status, which is 1 if that did
  * not arrive and metrics go nowhere else. */
 int otlp_script_close(struct otlp_script *script, int status);

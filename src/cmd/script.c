@@ -224,7 +224,7 @@ int command_probes(struct options *options, const char *name, const struct text 
     return error != 0;
 }
 
-static int run_with(struct options *options, const struct source *source)
+static int run_with(struct options *options, const struct source *source, struct otlp_script *sending)
 {
     struct session *session;
     struct messages messages = {0};
@@ -246,6 +246,8 @@ static int run_with(struct options *options, const struct source *source)
     bool compiled_only = options->session.dump || options->session.check_only;
     if (error || compiled_only)
         command_diagnose(options, session_diagnostics(session));
+    if (error && !compiled_only)
+        otlp_script_diagnose(sending, options, session_diagnostics(session), false);
     if (!error && options->session.dump)
         command_write(stdout, session_dump(session));
     else if (!error && options->dry_run)
@@ -256,11 +258,13 @@ static int run_with(struct options *options, const struct source *source)
         struct diagnostics warnings = *session_diagnostics(session);
         /* printed before the trace, so that a user does not wait in vain */
         command_diagnose(options, &warnings);
+        otlp_script_diagnose(sending, options, &warnings, true);
         error = metrics ? metrics_run(metrics, session, &status) : session_run(session, &status);
         struct diagnostics later = *session_diagnostics(session);
         later.items += warnings.count;
         later.count -= warnings.count;
         report_end(options, &later, &messages);
+        otlp_script_diagnose(sending, options, &later, !error);
         if (!error && options->finish && options->finish(options->finish_state, session) && !status)
             status = 1;
     }
@@ -276,7 +280,7 @@ static int run(struct options *options, const struct source *source)
     struct otlp_script *sending;
     if (otlp_script_open(options, &sending))
         return 1;
-    return otlp_script_close(sending, run_with(options, source));
+    return otlp_script_close(sending, run_with(options, source, sending));
 }
 
 /* Returns the name of a script in messages. With several programs each one has its own. */

@@ -34,8 +34,9 @@ static void printed(void *state, uint64_t time, const char *bytes, size_t length
     history_add_text(state, time, bytes, length);
 }
 
-static void reported(void *state, uint64_t time, const char *text)
+static void reported(void *state, uint64_t time, enum report_kind kind, const char *text)
 {
+    (void)kind;
     advance(state, time);
     history_add_message(state, time, text);
 }

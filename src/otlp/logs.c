@@ -7,6 +7,8 @@
 
 /* Fields of the message LogRecord. */
 #define TIME FIELD(1, "timeUnixNano")
+#define SEVERITY_NUMBER FIELD(2, "severityNumber")
+#define SEVERITY_TEXT FIELD(3, "severityText")
 #define BODY FIELD(5, "body")
 #define OBSERVED_TIME FIELD(11, "observedTimeUnixNano")
 
@@ -48,7 +50,13 @@ static struct log_request *open_request(struct log_queue *queue)
     return request;
 }
 
-bool log_queue_add(struct log_queue *queue, uint64_t time, const char *line, size_t length)
+static const char *name_of(enum log_severity severity)
+{
+    return severity == LOG_ERROR ? "ERROR" : severity == LOG_WARN ? "WARN" : "INFO";
+}
+
+bool log_queue_add(struct log_queue *queue, uint64_t time, enum log_severity severity, const char *line,
+                   size_t length)
 {
     struct encoder *encoder = &queue->encoder;
     struct log_request *request = open_request(queue);
@@ -58,6 +66,8 @@ bool log_queue_add(struct log_queue *queue, uint64_t time, const char *line, siz
     }
     encode_open(encoder, ITEM(ENVELOPE_ITEMS));
     encode_fixed(encoder, TIME, time);
+    encode_small(encoder, SEVERITY_NUMBER, severity);
+    encode_text(encoder, SEVERITY_TEXT, name_of(severity));
     encode_fixed(encoder, OBSERVED_TIME, clock_ns(CLOCK_REALTIME));
     encode_open(encoder, BODY);
     attribute_value(encoder, line, length);

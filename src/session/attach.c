@@ -22,7 +22,7 @@ int session_load(struct session *session)
             struct text log = {0};
             text_add(&log, kernel_log(session->kernel, i));
             text_char(&log, '\n');
-            session_report_text(session, &log);
+            session_report_text(session, REPORT_NOTE, &log);
             text_free(&log);
         }
     }
@@ -127,7 +127,7 @@ void session_report_left_out(struct session *session, size_t from)
             said->items[kept++] = said->items[i];
     said->count = kept;
     if (text.length && !session->options.no_warnings)
-        session_report_text(session, &text);
+        session_report_text(session, REPORT_WARNING, &text);
     text_free(&text);
 }
 
@@ -203,7 +203,7 @@ void session_report_attached(struct session *session)
     if (session->options.is_verbose && session->kernel) {
         struct text text = {0};
         kernel_describe_attachments(session->kernel, &text);
-        session_report_text(session, &text);
+        session_report_text(session, REPORT_NOTE, &text);
         text_free(&text);
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tells observers what is printed and when. Of the text that is printed, what maps print is left out: a watcher of maps
  * says where that begins and ends in session.out. */
+#include <string.h>
+
 #include "session/state.h"
 
 static void before_map(void *session, struct printer *printer, const struct map_snapshot *map, size_t top,
@@ -48,13 +50,28 @@ void observe_skip(struct session *session)
     output_observe(session)->told = session->out.length;
 }
 
-void observe_message(struct session *session, const char *text)
+/* Adds a text without its colours. Else there is no escape character in messages. */
+static void add_plain(struct text *out, const char *text)
+{
+    for (const char *escape; (escape = strchr(text, '\033')); text = escape + strcspn(escape, "m") + 1) {
+        text_append(out, text, (size_t)(escape - text));
+        if (!escape[strcspn(escape, "m")])
+            return;
+    }
+    text_add(out, text);
+}
+
+void observe_message(struct session *session, enum report_kind kind, const char *text)
 {
     const struct session_observer *observer = session->host ? session->options.observer : NULL;
     const uint64_t time = observer ? time_of(session) : 0;
+    struct text plain = {0};
+    if (observer)
+        add_plain(&plain, text);
     for (; observer; observer = observer->next)
         if (observer->reported)
-            observer->reported(observer->state, time, text);
+            observer->reported(observer->state, time, kind, plain.failed ? text : text_string(&plain));
+    text_free(&plain);
 }
 
 void observe_passing(struct session *session, bool is_end)

@@ -251,13 +251,25 @@ void output_release_behind(struct session *session, void (*print)(struct session
     session_flush(session);
 }
 
-void session_report_text(struct session *session, const struct text *text)
+void session_report_text(struct session *session, enum report_kind kind, const struct text *text)
 {
     const char *message =
         text->failed ? "WARNING: there is not enough memory for a message\n" : text_string(text);
     session_flush(session); /* what was printed before stands before it */
-    observe_message(session, message);
+    observe_message(session, text->failed ? REPORT_WARNING : kind, message);
     session->options.report(session->options.state, message);
+}
+
+static enum report_kind kind_of(const char *format)
+{
+    static const struct {
+        const char *word;
+        enum report_kind kind;
+    } beginnings[] = {{"ERROR: ", REPORT_ERROR}, {"WARNING: ", REPORT_WARNING}, {"Lost ", REPORT_WARNING}};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (!strncmp(format, beginnings[i].word, strlen(beginnings[i].word)))
+            return beginnings[i].kind;
+    return REPORT_NOTE;
 }
 
 void session_report(struct session *session, const char *format, ...)
@@ -267,6 +279,6 @@ void session_report(struct session *session, const char *format, ...)
     va_start(arguments, format);
     terminal_vprint(&text, format, arguments);
     va_end(arguments);
-    session_report_text(session, &text);
+    session_report_text(session, kind_of(format), &text);
     text_free(&text);
 }

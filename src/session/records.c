@@ -76,7 +76,7 @@ static void handler_report(struct event_handler *handler, enum severity severity
     struct diagnostic diagnostic = {.severity = severity, .span = span, .message = message};
     struct text text = {0};
     diagnostic_render(&text, &diagnostic, session->options.colour);
-    session_report_text(session, &text);
+    session_report_text(session, severity == DIAGNOSTIC_ERROR ? REPORT_ERROR : REPORT_WARNING, &text);
     session->records->reported_errors += severity == DIAGNOSTIC_ERROR;
     text_free(&text);
 }

@@ -145,7 +145,7 @@ static void report(struct session *session, const struct runtime_error *runtime_
     diagnostic_render(&text, &diagnostic, session->options.colour);
     diagnostics_render_origin(&text, &session->diagnostics, DIAGNOSTIC_WARNING, runtime_error->span,
                               session->options.colour);
-    session_report_text(session, &text);
+    session_report_text(session, REPORT_WARNING, &text);
     text_free(&more);
     text_free(&text);
 }

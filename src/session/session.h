@@ -115,6 +115,8 @@ struct session_options {
                   const uint8_t *record);
 };
 
+enum report_kind { REPORT_NOTE, REPORT_WARNING, REPORT_ERROR };
+
 /* Somebody who keeps what a trace prints, with its time. All functions are called by the session's thread, and may be NULL.
  * Times are those of the boot clock, ns; over recordings, of their events. */
 struct session_observer {
@@ -122,8 +124,8 @@ struct session_observer {
     const struct session_observer *next; /* who is told after this one; or NULL */
     /* Gets what the script printed, as it is written: text, or lines of JSON. Maps are left out: see `watcher`. */
     void (*printed)(void *state, uint64_t time, const char *bytes, size_t length);
-    /* Gets what is reported beside the output. */
-    void (*reported)(void *state, uint64_t time, const char *text);
+    /* Gets what is reported beside the output, without colours. */
+    void (*reported)(void *state, uint64_t time, enum report_kind kind, const char *text);
     /* Called again and again while the trace runs, very often over recordings, and once when no more events come, before
      * end probes run and maps are printed (is_end). The maps can be read. */
     void (*passed)(void *state, struct session *session, uint64_t time, bool is_end);

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from otlp_receiver import LOGS, METRICS, Receiver, attributes, bodies_of, decode, metrics_of, points, records_of, spans_of, without_empty
+from otlp_receiver import LOGS, METRICS, Receiver, attributes, bodies_of, decode, metrics_of, points, records_of, severities_of, spans_of, without_empty
 from waiting import until
 
 root, build = sys.argv[1:3]
@@ -710,6 +710,56 @@ def part_lines():
                (len(records), len(done.stdout.split()), near, done.stderr))
 
 
+PROBLEMS = """
+begin {
+    $minus = (int64)-1;
+    printf("half "); warnf("careful"); errorf("bad %d", 5); if ($minus > (uint64)5) { printf("a line\\n"); }
+    printf("%d\\n", 6 / @zero); warnf("%s", "\\x1b[31mred");
+    exit();
+}
+begin { @zero = 0; }
+"""
+SIGNS = "comparison of integers of different signs: 'int64' and 'uint64' can lead to undefined behavior"
+BY_ZERO = "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result."
+PROBLEMS_SENT = [(13, "WARN", "script.bt:4:64-84: WARNING: " + SIGNS), (13, "WARN", "script.bt:4:22-38: WARNING: careful"), (17, "ERROR", "script.bt:4:40-59: ERROR: bad 5"), (9, "INFO", "half 1"),
+                 (13, "WARN", "script.bt:5:32-58: WARNING: \\x1b[31mred"), (13, "WARN", "script.bt:5:20-29: WARNING: " + BY_ZERO + " in begin")]
+
+
+def part_problems():
+    os.environ["BPFTRACE_COLOR"] = "always"  # log records have no colours all the same
+    with Receiver() as receiver:
+        done = trace(PROBLEMS, receiver.url)
+        found, bodies = severities_of(receiver.requests(LOGS)), bodies_of(receiver.requests(LOGS))
+    del os.environ["BPFTRACE_COLOR"]
+    result("warnings and errors are log records with their severity", None if found == PROBLEMS_SENT and done.returncode == 0 else (found, done.stderr))
+    result("with the line of the script", None if bodies[2].split("\n")[1:] == PROBLEMS.split("\n")[3:4] + [" " * 39 + "~" * 19] else bodies[2])
+    said = [re.sub("\x1b\\[[0-9]*m", "", line) for line in done.stderr.split("\n")]
+    result("and are said in colours as without --otlp", None if "\x1b[31mERROR:\x1b[0m bad 5" in done.stderr and [line for line in said if line.startswith("script.bt")] == [text for _, kind, text in PROBLEMS_SENT if kind != "INFO"] else done.stderr)
+    with Receiver() as receiver:
+        done = trace(PROBLEMS, receiver.url, "-f", "json")
+        found = severities_of(receiver.requests(LOGS))
+    kinds = [(number, json.loads(body)["type"] if body.startswith("{") else body[:9]) for number, _, body in found]
+    result("so are those in lines of JSON", None if kinds == [(13, "script.bt"), (9, "printf"), (13, "warnf"), (17, "errorf"), (9, "printf"), (13, "warnf"), (13, "runtime_error")] else (found, done.stderr))
+    done = trace(PROBLEMS, "problems.json", "--no-warnings")
+    found = severities_of([line for line in lines_of("problems.json") if "resourceLogs" in line])
+    result("a file has them, too; --no-warnings leaves warnings out", None if found == [item for item in PROBLEMS_SENT if item[1] != "WARN"] else (found, done.stderr))
+
+    broken = "begin { @x = ; }"
+    with Receiver() as receiver:
+        done = trace(broken, receiver.url)
+        found = severities_of(receiver.requests(LOGS))
+    result("a receiver is told why a script does not run", None if found == [(17, "ERROR", "script.bt:1:14-15: ERROR: syntax: expected an expression, found ';'")] and done.returncode == 1 else (found, done.stderr))
+    done = trace(broken, "broken.json")
+    result("no file is made for it", None if done.returncode == 1 and not os.path.exists("broken.json") else done.stderr)
+    with Receiver() as receiver:
+        done = trace(broken, receiver.url, "--check")
+        result("nor is a receiver told by --check", None if done.returncode == 1 and not receiver.paths else (receiver.paths, done.stderr))
+    several = 'begin { warnf("one"); warnf("two"); printf("three\\n"); exit(); }'
+    with Receiver({"logs": never_answer}) as receiver:
+        done = trace(several, receiver.url, "--otlp-wait", "0.3s")
+        result("they are counted with the lines that do not arrive", None if missing_lines(done) == (3, 3) and done.returncode == 1 else done.stderr)
+
+
 def part_lines_faults():
     for status in 404, 405, 501:
         with Receiver({"logs": status}) as receiver:
@@ -737,7 +787,7 @@ def part_lines_faults():
     with Receiver({"logs": partial}) as receiver:
         done = trace(LINES, receiver.url)
         result("lines that a receiver rejects are counted", None if missing_lines(done) == (3, 6) and "too many" in done.stderr else done.stderr)
-    many = 'begin { $i = 0; while ($i < 30000) { printf("line %d\\n", $i); $i++; } exit(); }'
+    many = 'begin { for ($i : 0..30000) { printf("line %d\\n", $i); } exit(); }'
     with Receiver({"logs": never_answer}) as receiver:
         done = trace(many, receiver.url, "--otlp-wait", "0.3s")
         printed = done.stdout.count("line")

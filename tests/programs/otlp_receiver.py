@@ -34,7 +34,7 @@ ABOUT = {2: ("aggregationTemporality", "small"), 3: ("isMonotonic", "bool")}
 METRIC = {1: ("name", "text"), 2: ("description", "text"), 3: ("unit", "text"), 5: ("gauge", {1: ("dataPoints", [NUMBER])}), 7: ("sum", {1: ("dataPoints", [NUMBER]), **ABOUT}),
           9: ("histogram", {1: ("dataPoints", [HISTOGRAM]), **ABOUT}), 10: ("exponentialHistogram", {1: ("dataPoints", [EXPONENTIAL]), **ABOUT}), 11: ("summary", {1: ("dataPoints", [SUMMARY])})}
 METRICS = {1: ("resourceMetrics", [{1: ("resource", {1: ("attributes", [ATTRIBUTE])}), 2: ("scopeMetrics", [{1: ("scope", {1: ("name", "text"), 2: ("version", "text")}), 2: ("metrics", [METRIC])}])}])}
-RECORD = {1: ("timeUnixNano", "fixed"), 5: ("body", {1: ("stringValue", "text")}), 11: ("observedTimeUnixNano", "fixed")}
+RECORD = {1: ("timeUnixNano", "fixed"), 2: ("severityNumber", "small"), 3: ("severityText", "text"), 5: ("body", {1: ("stringValue", "text")}), 11: ("observedTimeUnixNano", "fixed")}
 LOGS = {1: ("resourceLogs", [{1: ("resource", {1: ("attributes", [ATTRIBUTE])}), 2: ("scopeLogs", [{1: ("scope", {1: ("name", "text"), 2: ("version", "text")}), 2: ("logRecords", [RECORD])}])}])}
 
 
@@ -109,6 +109,11 @@ def points(metric):
 
 def records_of(requests):
     return [record for request in requests for resource in request["resourceLogs"] for scope in resource["scopeLogs"] for record in scope["logRecords"]]
+
+
+def severities_of(requests):
+    """[(number, name, the first line of the body)]"""
+    return [(record["severityNumber"], record["severityText"], record["body"]["stringValue"].split("\n")[0]) for record in records_of(requests)]
 
 
 def bodies_of(requests):

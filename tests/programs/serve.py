@@ -462,6 +462,17 @@ def a_receiver_of_opentelemetry():
 
 
 @part
+def errors_for_a_receiver():
+    with Receiver() as receiver, Served({"bad": "begin { @x = ; }", "full": 'config = { max_map_keys = 2 } interval:ms:10 { @[nsecs] = count(); }'}, "--otlp", receiver.url) as served:
+        def sent(script):
+            return [(record["severityNumber"], record["body"]["stringValue"]) for _, records in by_service(receiver, LOGS).get(script, []) for record in records]
+        check("it is told why a script does not run", until(lambda: sent("bad")) and sent("bad")[0][0] == 17 and "bad.bt:1:14-15: ERROR: syntax" in sent("bad")[0][1], sent("bad"))
+        check("and of errors in its blocks", until(lambda: sent("full")) and sent("full")[0][0] == 13 and "Map full" in sent("full")[0][1], sent("full"))
+        wrong = served.end()
+        check("all of it ends", not wrong, wrong)
+
+
+@part
 def counters_of_what_is_replaced():
     # What ends sends its last numbers when what takes its place runs already: those of one are not to come between those of the other.
     with Receiver() as receiver, Served({"a": COUNTS}, "--otlp", receiver.url, "--openmetrics-period", "1h") as served:

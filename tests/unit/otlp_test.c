@@ -129,17 +129,18 @@ static void test_log_queue(void **state)
     memset(line, 'x', sizeof line);
     log_queue_init(&queue, &(struct otlp_service){"test", NULL}, true);
     assert_false(log_queue_take(&queue, true, &request));
-    assert_false(log_queue_add(&queue, 1, "a", 1));
+    assert_false(log_queue_add(&queue, 1, LOG_INFO, "a", 1));
     assert_false(log_queue_take(&queue, false, &request)); /* it is neither full nor old */
     assert_true(log_queue_take(&queue, true, &request));
     assert_int_equal(request.records, 1);
-    assert_non_null(strstr(text_string(&request.text), "{\"timeUnixNano\":\"1\","));
+    assert_non_null(strstr(text_string(&request.text),
+                           "{\"timeUnixNano\":\"1\",\"severityNumber\":9,\"severityText\":\"INFO\","));
     assert_non_null(strstr(text_string(&request.text), "\"body\":{\"stringValue\":\"a\"}}]}]}]}"));
     text_free(&request.text);
     for (int i = 0; i < 4; i++)
-        assert_int_equal(log_queue_add(&queue, 1, line, sizeof line), i == 3);
+        assert_int_equal(log_queue_add(&queue, 1, LOG_INFO, line, sizeof line), i == 3);
     for (int i = 0; i < LOGS_RECORDS_MAX * LOGS_REQUESTS_MAX; i++)
-        assert_true(log_queue_add(&queue, 1, "b", 1));
+        assert_true(log_queue_add(&queue, 1, LOG_INFO, "b", 1));
     assert_int_equal(queue.lost, LOGS_RECORDS_MAX);
     while (log_queue_take(&queue, false, &request)) {
         assert_int_equal(request.records, taken ? LOGS_RECORDS_MAX : 4);
@@ -147,7 +148,7 @@ static void test_log_queue(void **state)
         text_free(&request.text);
     }
     assert_int_equal(taken, 4 + LOGS_RECORDS_MAX * (LOGS_REQUESTS_MAX - 1));
-    log_queue_add(&queue, 1, "c", 1);
+    log_queue_add(&queue, 1, LOG_INFO, "c", 1);
     log_queue_free(&queue);
 }
 
