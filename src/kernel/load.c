@@ -193,7 +193,6 @@ int load_program(struct host *host, const struct image *image, size_t index, str
 
     struct arena arena = {0};
     jmp_buf nowhere;
-    char *log = NULL;
     if (arena_guard(&arena, nowhere)) {
         arena_free(&arena);
         return -ENOMEM;
@@ -221,17 +220,17 @@ int load_program(struct host *host, const struct image *image, size_t index, str
     load_name(attributes.prog_name, program->name);
     int object = load_attach_object(program, &attributes);
     int btf = load_btf(kernel, program, &arena, &attributes);
-    int fd = load_ask(kernel, program, &attributes, diagnostics, &log);
+    free(loaded->log);
+    loaded->log = NULL;
+    int fd = load_ask(kernel, program, &attributes, diagnostics, &loaded->log);
     if (btf >= 0)
         close(btf);
     if (object >= 0)
         close(object);
     arena_free(&arena);
-    if (kernel->verbose) {
+    if (!kernel->verbose) {
         free(loaded->log);
-        loaded->log = log;
-    } else {
-        free(log);
+        loaded->log = NULL;
     }
     if (fd < 0)
         return fd;

@@ -23,6 +23,7 @@ result() { # STATUS NAME [FILE]
 }
 spoor() { timeout 60 "$build/spoor" -q ${debuginfo:+--debuginfo "$debuginfo"} "$@"; }
 debuginfo=
+packager=$(command -v llvm-dwp || command -v dwp)
 
 # Traces ./program with the script; both must say the same.
 compare() { # NAME
@@ -65,6 +66,8 @@ clang -gdwarf-4 -O0
 clang -gdwarf-4 -O2 -no-pie
 clang -g -O0 -fomit-frame-pointer
 clang -g -O2 -gsplit-dwarf
+clang -g -O2 -mllvm -minimize-addr-in-v5=Ranges
+clang -g -O2 -gsplit-dwarf -mllvm -minimize-addr-in-v5=Ranges
 g++ -x c++ -g -O0
 g++ -x c++ -g -O2
 clang++ -x c++ -g -O2
@@ -145,6 +148,13 @@ for compiler in "gcc -g" "gcc -gdwarf-4" "clang -g"; do
     [ "${version:-190}" -ge 190 ] || grep -q 'program.dwp is read by elfutils from 0.190 on' problems
     result $? "a package that cannot be read is named, $compiler" problems
     rm program.dwp
+    [ "${version:-0}" -ge 190 ] || { echo "skip a package of split parts, $compiler: elfutils is older than 0.190"; continue; }
+    command -v "$packager" >/dev/null || { echo "skip a package of split parts, $compiler: nothing packs them"; continue; }
+    mkdir objects && $compiler -O2 -gsplit-dwarf -c dwarf.c -o objects/dwarf.o && ${compiler%% *} objects/dwarf.o -o program &&
+        "$packager" -e program -o program.dwp 2>problems && rm -r objects
+    result $? "split parts are packed, $compiler" problems
+    compare "a package of split parts beside the program, $compiler"
+    rm -f program.dwp
 done
 if command -v dwz >/dev/null; then
     compile gcc -g -O2 && cp program other && dwz -m common.dwz program other 2>problems &&
@@ -216,6 +226,14 @@ for words in "gcc -g -O2" "clang -g -O2"; do
     spoor -o printed -e 'uprobe:./begins:outer { printf("%d\n", args.own) } uretprobe:./begins:outer { print((sizeof(retval), retval)) }' -c ./begins >output 2>problems
     [ "$(grep -v '^$' printed | paste -sd' ')" = "5 (2, 20)" ]
     result $? "a function that begins with an inlined one, $words" problems
+done
+
+# ---- functions whose code lies in several ranges, which have no lowest address of their own ----
+for words in "gcc -g -O2" "clang -g -O2 -mllvm -minimize-addr-in-v5=Ranges"; do
+    command -v ${words%% *} >/dev/null && compile $words || continue
+    spoor -o printed -e 'uprobe:./program:inlined { @++ }' -c ./program >output 2>problems
+    [ "$(grep -v '^$' printed)" = "@: 2" ]
+    result $? "places where a function was inlined, $words" problems
 done
 
 # ---- Rust's enums: which of them it is, and what is in it ----

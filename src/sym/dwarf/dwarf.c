@@ -398,9 +398,9 @@ bool dwarf_unit_at(struct dwarf_reader *file, uint64_t address, Dwarf_Die *unit)
 
 static bool begins_at(Dwarf_Die *die, uint64_t address)
 {
-    Dwarf_Addr entry;
-    return (dwarf_entrypc(die, &entry) == 0 && entry == address) ||
-           (dwarf_lowpc(die, &entry) == 0 && entry == address);
+    uint64_t entry;
+    return (dwarf_entry_of(die, &entry) && entry == address) ||
+           (dwarf_base_of(die, &entry) && entry == address);
 }
 
 void dwarf_origin_of(Dwarf_Die *die, Dwarf_Die *origin)
@@ -515,10 +515,9 @@ struct places {
 static int function_places(void *state, Dwarf_Die *die)
 {
     const struct places *places = state;
-    Dwarf_Addr entry;
     Dwarf_Die unit;
-    uint64_t how;
-    if (dwarf_entrypc(die, &entry) == 0)
+    uint64_t entry, how;
+    if (dwarf_entry_of(die, &entry))
         return places->visit(places->state, entry, false);
     if (!dwarf_number(die, DW_AT_inline, &how) || !dwarf_diecu(die, &unit, NULL, NULL))
         return 0;

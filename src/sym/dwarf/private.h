@@ -180,6 +180,12 @@ int dwarf_unit_instances(struct dwarf_reader *file, Dwarf_Die *unit, const Dwarf
 /* Looks at the symbols of an address: whether there is one, and one whose name has no suffix. */
 void dwarf_symbols_at(struct dwarf_reader *file, uint64_t address, bool *any, bool *plain);
 bool dwarf_holds_code(int tag); /* it is a scope with addresses */
+
+/* Finds the base address of a scope: of one whose code is in several ranges, which has no lowest address of its own, the first
+ * address of the first range (DWARF 5, 2.17). False: it has no code. */
+bool dwarf_base_of(Dwarf_Die *die, uint64_t *address);
+/* Finds where a scope is entered: its base address if nothing else is said. False: it has no code. */
+bool dwarf_entry_of(Dwarf_Die *die, uint64_t *address);
 void dwarf_units_free(struct dwarf_reader *file);
 
 /* dwarf/index.c */

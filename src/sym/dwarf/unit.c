@@ -64,6 +64,30 @@ bool dwarf_holds_code(int tag)
            tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
+bool dwarf_base_of(Dwarf_Die *die, uint64_t *address)
+{
+    Dwarf_Addr base, low, high;
+    if (dwarf_lowpc(die, address) == 0)
+        return true;
+    if (dwarf_ranges(die, 0, &base, &low, &high) <= 0)
+        return false;
+    *address = low;
+    return true;
+}
+
+bool dwarf_entry_of(Dwarf_Die *die, uint64_t *address)
+{
+    Dwarf_Attribute entry;
+    Dwarf_Word distance;
+    if (dwarf_entrypc(die, address) == 0)
+        return true;
+    if (!dwarf_base_of(die, address))
+        return false;
+    if (dwarf_attr(die, DW_AT_entry_pc, &entry) && dwarf_formudata(&entry, &distance) == 0)
+        *address += distance;
+    return true;
+}
+
 /* ---- code by address ---- */
 
 static int compare_codes(const void *a, const void *b)
@@ -163,10 +187,10 @@ static void enter(const struct search *search, Dwarf_Die *code, Dwarf_Die *funct
  * elsewhere the ranges do not have the place where it begins. */
 static bool begins_here(const struct search *search, Dwarf_Die *die)
 {
-    Dwarf_Addr entry;
+    uint64_t entry;
     const char *own;
     return search->name && *search->name && dwarf_tag(die) == DW_TAG_inlined_subroutine &&
-           dwarf_entrypc(die, &entry) == 0 && entry == search->address && (own = dwarf_diename(die)) &&
+           dwarf_entry_of(die, &entry) && entry == search->address && (own = dwarf_diename(die)) &&
            !strcmp(own, search->name);
 }
 
@@ -212,8 +236,8 @@ static int compare_instances(const void *a, const void *b)
 static bool add_instance(struct dwarf_unit *unit, Dwarf_Die *die)
 {
     Dwarf_Die origin;
-    Dwarf_Addr entry;
-    if (dwarf_entrypc(die, &entry))
+    uint64_t entry;
+    if (!dwarf_entry_of(die, &entry))
         return true;
     if (!vector_make_room(unit->instances, unit->instance_count, unit->instance_room))
         return false;
