@@ -570,7 +570,6 @@ static int read_map(struct reading *reading)
     struct metric_maps *maps = reading->of->maps;
     maps->reading++;
     reading->of->left_out = 0;
-    reading->time = clock_ns(CLOCK_MONOTONIC);
     const int error = session_guarded(maps->session, read_guarded, reading);
     return error ? error : reading->error;
 }
@@ -701,9 +700,9 @@ static void bury_absent(struct map_family *of, uint64_t time)
     }
 }
 
-static int write_family(struct map_family *of, struct metric_writer *writer)
+static int write_family(struct map_family *of, uint64_t now, struct metric_writer *writer)
 {
-    struct reading reading = {.of = of};
+    struct reading reading = {.of = of, .time = now};
     uint64_t *words = calloc(of->words, sizeof *words);
     int error = words ? read_map(&reading) : -ENOMEM;
     if (!error) {
@@ -748,23 +747,23 @@ static void write_left_out(const struct metric_maps *maps, struct metric_writer 
     metric_end(writer);
 }
 
-int metric_maps_write(struct metric_maps *maps, struct metric_writer *writer)
+int metric_maps_write(struct metric_maps *maps, uint64_t now, struct metric_writer *writer)
 {
     int error = 0;
     for (size_t i = 0; i < maps->count && !error; i++)
-        error = write_family(&maps->families[i], writer);
+        error = write_family(&maps->families[i], now, writer);
     if (!error)
         write_left_out(maps, writer);
     return error ? error : writer->out->failed ? -ENOMEM : 0;
 }
 
-int metric_maps_emptied(struct metric_maps *maps, const char *name)
+int metric_maps_emptied(struct metric_maps *maps, uint64_t now, const char *name)
 {
     for (size_t i = 0; i < maps->count; i++) {
         struct map_family *of = &maps->families[i];
         if (session_image(maps->session)->maps[of->index].name != name || of->family.kind == METRIC_GAUGE)
             continue;
-        struct reading reading = {.of = of, .is_emptied = true};
+        struct reading reading = {.of = of, .time = now, .is_emptied = true};
         return read_map(&reading);
     }
     return 0;

@@ -26,10 +26,10 @@ int metric_maps_make(struct session *session, const char *script, size_t series_
 /* Whether this map is a family. */
 bool metric_maps_has(const struct metric_maps *maps, const char *name, size_t length);
 void metric_maps_free(struct metric_maps *maps);
-/* Reads all maps and writes them. Returns 0, -ENOMEM, or what the host said. */
-int metric_maps_write(struct metric_maps *maps, struct metric_writer *writer);
+/* Reads all maps and writes them. now: of the monotonic clock, ns. Returns 0, -ENOMEM, or what the host said. */
+int metric_maps_write(struct metric_maps *maps, uint64_t now, struct metric_writer *writer);
 /* To be called before the map of this name in the image is emptied. Returns 0 or an error: what the map counted is then
  * missing. */
-int metric_maps_emptied(struct metric_maps *maps, const char *name);
+int metric_maps_emptied(struct metric_maps *maps, uint64_t now, const char *name);
 
 #endif

@@ -38,7 +38,7 @@ static void emptied(void *state, const char *map, uint64_t moment)
 {
     struct metrics *metrics = state;
     (void)moment;
-    const int error = metrics->maps ? metric_maps_emptied(metrics->maps, map) : 0;
+    const int error = metrics->maps ? metric_maps_emptied(metrics->maps, clock_ns(CLOCK_MONOTONIC), map) : 0;
     if (error)
         metric_place_report(
             &metrics->receivers->place,
@@ -56,7 +56,7 @@ const struct map_watcher *metrics_watcher(const struct metrics *metrics)
 static int write_families(void *state, struct metric_writer *writer)
 {
     const struct metrics *metrics = state;
-    const int error = metric_maps_write(metrics->maps, writer);
+    const int error = metric_maps_write(metrics->maps, clock_ns(CLOCK_MONOTONIC), writer);
     return error ? error : metric_own_write(metrics->own, writer);
 }
 

@@ -4,6 +4,7 @@
  *
  *   supervisor.c  the process that keeps all others: it starts, replaces and ends scripts, and reads nothing from a network
  *   script.c      what the supervisor knows about a script
+ *   due.c         what is due for a script, at a time that is given
  *   directory.c   the scripts' files, and when they change
  *   child.c       a process that the supervisor has started
  *   worker.c      the process of a script: answers the supervisor while the script runs

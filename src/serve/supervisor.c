@@ -14,19 +14,13 @@
 #include "base/wire.h"
 #include "metrics/relay.h"
 #include "serve/directory.h"
+#include "serve/due.h"
 #include "serve/publisher.h"
-#include "serve/guard.h"
 #include "serve/notify.h"
 #include "serve/script.h"
 #include "serve/worker.h"
 
 #define SECOND ((uint64_t)NSEC_PER_SEC)
-#define BACK_OFF_MIN SECOND
-#define BACK_OFF_MAX (300 * SECOND)
-#define RAN_WELL (60 * SECOND)   /* who ran so long waits for the shortest time again */
-#define START_MAX (300 * SECOND) /* how long attaching may take */
-#define PING_AFTER (10 * SECOND)
-#define SILENT_AFTER (120 * SECOND) /* then a script is killed: naming what it prints may take long */
 #define GATHER_TIME (2 * SECOND)
 #define SETTLE_TIME (SECOND / 5) /* who changes files changes several */
 #define READ_AGAIN (5 * SECOND)  /* when the directory cannot be read */
@@ -86,20 +80,6 @@ static int run_publisher(void *state, struct frames *supervisor)
     return publisher_run(state, supervisor);
 }
 
-static uint64_t longer(uint64_t back_off)
-{
-    const uint64_t more = back_off ? back_off * 2 : BACK_OFF_MIN;
-    return more < BACK_OFF_MAX ? more : BACK_OFF_MAX;
-}
-
-static void start_again_later(struct served *script, uint64_t ran, uint64_t now)
-{
-    script->back_off = ran > RAN_WELL ? BACK_OFF_MIN : longer(script->back_off);
-    if (script->is_paused && script->back_off < GUARD_PAUSE_S * SECOND) /* it took too much even so */
-        script->back_off = GUARD_PAUSE_S * SECOND;
-    script->start_at = now + script->back_off;
-}
-
 static void start(struct supervisor *supervisor, struct served *script, struct child_process *child,
                   const struct text *text)
 {
@@ -115,7 +95,7 @@ static void start(struct supervisor *supervisor, struct served *script, struct c
     say(supervisor, "WARNING: %s cannot be started: %s", script->name, strerror(-error));
     script->events[SCRIPT_FAILED]++;
     if (child == &script->child)
-        start_again_later(script, 0, now_ns());
+        due_again(script, 0, now_ns());
 }
 
 /* ---- the directory ---- */
@@ -224,7 +204,7 @@ static void child_ended(struct supervisor *supervisor, struct served *script, in
         return;
     script->events[SCRIPT_FAILED] += is_failure;
     if (is_failure) {
-        start_again_later(script, ran, now);
+        due_again(script, ran, now);
         say_ended(supervisor, script, status);
     } else {
         say(supervisor, "NOTE: %s has ended", script->name);
@@ -254,7 +234,7 @@ static void publisher_ended(struct supervisor *supervisor, int status)
         end_all(supervisor);
         return;
     }
-    supervisor->publisher_back_off = longer(supervisor->publisher_back_off);
+    supervisor->publisher_back_off = due_back_off(supervisor->publisher_back_off);
     supervisor->publisher_at = now_ns() + supervisor->publisher_back_off;
     say(supervisor,
         "WARNING: the process that publishes metrics ended with status %d: it begins again in %u s",
@@ -436,10 +416,10 @@ static void start_what_is_due(struct supervisor *supervisor, struct served *scri
 static void end_if_stuck(const struct supervisor *supervisor, const struct served *script,
                          struct child_process *child, uint64_t now)
 {
-    if (!child->pid || child->is_ready || child->kill_at || now < child->begun + START_MAX)
+    if (!due_is_stuck(child, now))
         return;
     say(supervisor, "WARNING: %s has not begun after %u s: it is killed", script->name,
-        (unsigned)(START_MAX / SECOND));
+        (unsigned)DUE_START_MAX_S);
     kill(child->pid, SIGKILL);
     child->begun = now;
 }
@@ -455,11 +435,11 @@ static void look_after(struct supervisor *supervisor, struct served *script, uin
     child_process_hurry(&script->last, now);
     if (!script->child.is_ready || script->child.kill_at || script->child.frames.fd < 0)
         return;
-    if (now >= script->pinged + PING_AFTER) {
+    if (due_is_asked(script, now)) {
         frames_send(&script->child.frames, FRAME_PING, NULL);
         script->pinged = now;
     }
-    if (now >= script->heard + SILENT_AFTER) {
+    if (due_is_silent(script, now)) {
         say(supervisor, "WARNING: %s does not answer: it is killed", script->name);
         kill(script->child.pid, SIGKILL);
         script->heard = now;
@@ -506,7 +486,7 @@ static void look_after_all(struct supervisor *supervisor)
         supervisor->publisher_at = 0;
         if (child_process_start(&supervisor->publisher, run_publisher, (void *)supervisor->options))
             supervisor->publisher_at =
-                now + (supervisor->publisher_back_off = longer(supervisor->publisher_back_off));
+                now + (supervisor->publisher_back_off = due_back_off(supervisor->publisher_back_off));
     }
     for (size_t i = 0; i < supervisor->scripts.count; i++)
         look_after(supervisor, supervisor->scripts.items[i], now);

@@ -454,25 +454,35 @@ result("an output that nobody reads", unread_output())
 
 
 def deleted():
-    """A key that is deleted vanishes; one that comes again begins a new series."""
-    trace, port = serve("""
-begin { @k["gone"] = count(); @k["stays"] = count(); @k["again"] = count(); @k["again"] = count(); }
-interval:ms:300 { if (@deleted == 0) { delete(@k, "gone"); delete(@k, "again"); @deleted = 1; } }
-interval:ms:700 { if (@done == 0) { @k["again"] = count(); @done = 1; } }""")
+    """A key that is deleted vanishes, whatever its map counts; one that comes again begins a new series."""
+    maps = {"k": "count()", "h": "hist(5)", "l": "lhist(5, 0, 10, 1)", "s": "sum(5)", "a": "avg(5)", "m": "min(5)", "g": "5"}
+    trace, port = serve("".join(f'begin {{ @{name}["gone"] = {value}; @{name}["stays"] = {value}; }}\n' for name, value in maps.items()) + """
+begin { @up["gone"]++; @up["stays"]++; @step = 0; @k["again"] = count(); @k["again"] = count(); }
+self:signal:SIGUSR1 {
+    if (@step == 0) { delete(@k, "again"); delete(@up, "gone"); """ + " ".join(f'delete(@{name}, "gone");' for name in maps) + """ }
+    if (@step == 1) { @k["again"] = count(); }
+    @step += 1;
+}""")
+    maps["up"] = ""
     created = {}
-    def look(): # numbers, and when "again" began
+
+    def look():  # numbers, and when "again" began
         text = ask(port, Accept="application/openmetrics-text")[2].decode().replace("# EOF\n", "")
         found = numbers(text)
         created[found.get('spoor_running_k_created{key0="again"}')] = True
         return found
-    if not until(lambda: 'spoor_running_k_total{key0="gone"}' not in look()):
-        return "a deleted key stays"
-    if not until(lambda: look().get("spoor_running_done")):
-        return "it does not go on"
-    found = look()
+
+    def having(key):  # the maps that have it
+        return {re.match("spoor_running_([a-z]+)", name)[1] for name in look() if f'key0="{key}"' in name}
+    before = until(lambda: having("gone") == set(maps))
+    trace.process.send_signal(signal.SIGUSR1)
+    gone = until(lambda: not having("gone"))
+    trace.process.send_signal(signal.SIGUSR1)
+    again = until(lambda: look().get("spoor_running_step") == 2)
+    found, stay = look(), having("stays")
     trace.end()
     return wanted(found, {'spoor_running_k_total{key0="stays"}': 1, 'spoor_running_k_total{key0="again"}': 1}) or (
-        None if len([time for time in created if time]) == 2 else created)
+        None if before and gone and again and stay == set(maps) and len([time for time in created if time]) == 2 else (before, gone, again, stay, created))
 
 
 result("keys that are deleted", deleted())

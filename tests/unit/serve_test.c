@@ -6,11 +6,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "metrics/relay.h"
+#include "serve/due.h"
 #include "serve/frames.h"
 
 /* ---- frames ---- */
@@ -177,13 +182,120 @@ static void damaged_families(void **state)
     text_free(&out);
 }
 
+/* ---- what is due, with a clock that the test has ---- */
+
+#define SECOND ((uint64_t)NSEC_PER_SEC)
+#define NOW (1000 * SECOND)
+
+/* A script that fails again and again waits a second, then twice as long each time; one that ran well begins anew. */
+static void failures_wait_longer(void **state)
+{
+    static const struct {
+        unsigned ran, waits; /* s */
+        bool is_paused;
+    } steps[] = {{0, 1, false},    {1, 2, false},  {60, 4, false},  {0, 8, false},   {0, 16, false},
+                 {0, 32, false},   {0, 64, false}, {0, 128, false}, {0, 256, false}, {0, 300, false},
+                 {0, 300, false},  {61, 1, false}, {0, 10, true},   {0, 20, true},   {61, 10, true},
+                 {7000, 1, false}, {0, 2, false}};
+    struct served script = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        script.is_paused = steps[i].is_paused;
+        due_again(&script, steps[i].ran * SECOND, NOW + i);
+        assert_int_equal(script.back_off, steps[i].waits * SECOND);
+        assert_int_equal(script.start_at, NOW + i + steps[i].waits * SECOND);
+    }
+}
+
+static void who_does_not_begin_is_stuck(void **state)
+{
+    struct child_process child = {.pid = 1, .begun = NOW};
+    (void)state;
+    assert_false(due_is_stuck(&child, NOW));
+    assert_false(due_is_stuck(&child, NOW + 300 * SECOND - 1));
+    assert_true(due_is_stuck(&child, NOW + 300 * SECOND));
+    child.is_ready = true;
+    assert_false(due_is_stuck(&child, NOW + 9000 * SECOND));
+    child = (struct child_process){.pid = 1, .begun = NOW, .kill_at = NOW + SECOND};
+    assert_false(
+        due_is_stuck(&child, NOW + 300 * SECOND)); /* it has been asked to end, and is killed for that */
+    child = (struct child_process){.begun = NOW};
+    assert_false(due_is_stuck(&child, NOW + 300 * SECOND)); /* there is none */
+}
+
+static void who_is_silent(void **state)
+{
+    const struct served script = {.pinged = NOW, .heard = NOW};
+    (void)state;
+    assert_false(due_is_asked(&script, NOW + 10 * SECOND - 1));
+    assert_true(due_is_asked(&script, NOW + 10 * SECOND));
+    assert_false(due_is_silent(&script, NOW + 120 * SECOND - 1));
+    assert_true(due_is_silent(&script, NOW + 120 * SECOND));
+}
+
+/* Waits for a message. Returns false if the other side is gone. */
+static bool next_message(struct frames *frames, enum frame_kind *kind)
+{
+    struct text payload = {0};
+    int got, error = 0;
+    while (!(got = frames_next(frames, kind, &payload)) && !error) {
+        poll(&(struct pollfd){frames->fd, POLLIN, 0}, 1, -1);
+        error = frames_receive(frames);
+    }
+    text_free(&payload);
+    return got > 0;
+}
+
+static int answer_and_stay(void *context, struct frames *supervisor)
+{
+    enum frame_kind kind;
+    (void)context;
+    signal(SIGTERM, SIG_IGN);
+    frames_send(supervisor, FRAME_READY, NULL);
+    do {
+        frames_send(supervisor, FRAME_PONG, NULL);
+        frames_flush(supervisor);
+    } while (next_message(supervisor, &kind));
+    return 0;
+}
+
+/* Whether the process answers: who was killed before does not. */
+static bool lives(struct child_process *child)
+{
+    enum frame_kind kind;
+    frames_send(&child->frames, FRAME_PING, NULL);
+    return !frames_flush(&child->frames) && next_message(&child->frames, &kind) && kind == FRAME_PONG;
+}
+
+/* A process that does not end when it is asked to is killed when its time is over, and not before. */
+static void who_does_not_end_is_killed(void **state)
+{
+    struct child_process child;
+    enum frame_kind kind;
+    int status = 0;
+    (void)state;
+    assert_int_equal(child_process_start(&child, answer_and_stay, NULL), 0);
+    child.patience_ns = 5 * SECOND;
+    assert_true(next_message(&child.frames, &kind) && kind == FRAME_READY);
+    assert_true(next_message(&child.frames, &kind) && kind == FRAME_PONG);
+    child_process_hurry(&child, NOW + 9000 * SECOND); /* nobody has asked it to end */
+    child_process_end(&child, NOW);
+    child_process_end(&child, NOW + SECOND); /* changes nothing */
+    child_process_hurry(&child, NOW + 15 * SECOND - 1);
+    assert_true(lives(&child));
+    child_process_hurry(&child, NOW + 15 * SECOND);
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    child_process_forget(&child);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_come_whole),
-        cmocka_unit_test(frames_that_are_none),
-        cmocka_unit_test(families_of_several),
-        cmocka_unit_test(damaged_families),
+        cmocka_unit_test(frames_come_whole),    cmocka_unit_test(frames_that_are_none),
+        cmocka_unit_test(families_of_several),  cmocka_unit_test(damaged_families),
+        cmocka_unit_test(failures_wait_longer), cmocka_unit_test(who_does_not_begin_is_stuck),
+        cmocka_unit_test(who_is_silent),        cmocka_unit_test(who_does_not_end_is_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
