@@ -18,14 +18,17 @@
 /* ---- allowed system calls ---- */
 
 static const uint32_t allowed[] = {
-    SYS_read,          SYS_pread64,         SYS_write,        SYS_recvmsg,      SYS_sendmsg,
-    SYS_lseek,         SYS_close,           SYS_dup,          SYS_fcntl,        SYS_fstat,
-    SYS_newfstatat,    SYS_munmap,          SYS_mremap,       SYS_madvise,      SYS_brk,
-    SYS_exit,          SYS_exit_group,      SYS_rt_sigreturn, SYS_rt_sigaction, SYS_rt_sigprocmask,
-    SYS_clock_gettime, SYS_clock_getres,    SYS_gettimeofday, SYS_futex,        SYS_getpid,
-    SYS_gettid,        SYS_restart_syscall,
+    SYS_read,          SYS_pread64,         SYS_write,        SYS_recvmsg,         SYS_sendmsg,
+    SYS_lseek,         SYS_close,           SYS_dup,          SYS_fcntl,           SYS_fstat,
+    SYS_newfstatat,    SYS_munmap,          SYS_mremap,       SYS_madvise,         SYS_brk,
+    SYS_exit,          SYS_exit_group,      SYS_rt_sigreturn, SYS_rt_sigaction,    SYS_rt_sigprocmask,
+    SYS_clock_gettime, SYS_clock_getres,    SYS_gettimeofday, SYS_futex,           SYS_getpid,
+    SYS_gettid,        SYS_restart_syscall, SYS_nanosleep,    SYS_clock_nanosleep, SYS_ppoll,
+#ifdef SYS_poll
+    SYS_poll,
+#endif
 #if SANDBOX_IS_SANITIZED
-    SYS_sched_yield,   SYS_sigaltstack,     SYS_readlinkat,   SYS_getrlimit,    SYS_sched_getaffinity,
+    SYS_sched_yield,   SYS_sigaltstack,     SYS_readlinkat,   SYS_getrlimit,       SYS_sched_getaffinity,
 #endif
 };
 

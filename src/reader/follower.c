@@ -27,6 +27,8 @@ struct follower {
     struct pieces copied;
     uint64_t asked; /* when it was last checked whether the program lives, ns */
     bool lives;
+    bool is_full;
+    unsigned idle; /* rounds without anything new */
 
     pthread_mutex_t lock; /* guards what follows */
     struct pieces ready;
@@ -118,26 +120,31 @@ static void pause_thread(unsigned milliseconds)
     nanosleep(&(struct timespec){.tv_nsec = milliseconds * MILLISECOND}, NULL);
 }
 
+int follower_step(struct follower *follower)
+{
+    pthread_mutex_lock(&follower->lock);
+    const bool over = follower->stops || follower->has_ended || follower->error;
+    const size_t rings = follower->rings;
+    const bool is_wanted = follower->is_wanted;
+    pthread_mutex_unlock(&follower->lock);
+    if (over)
+        return -1;
+    const size_t bytes = __atomic_load_n(&follower->bytes, __ATOMIC_RELAXED);
+    follower->is_full =
+        !is_wanted && bytes > (follower->is_full ? FOLLOWER_BYTES_MAX / 2 : FOLLOWER_BYTES_MAX);
+    const uint64_t given = follower->drain.written;
+    const int result = follower->is_full ? 0 : look(follower, rings);
+    follower->idle = follower->is_full || follower->drain.written != given ? 0 : follower->idle + 1;
+    return result ? 0 : follower->idle < IDLE_ROUNDS ? 1 : 4;
+}
+
 static void *keep_up(void *context)
 {
     struct follower *follower = context;
-    bool is_full = false;
-    for (unsigned idle = 0;;) {
-        pthread_mutex_lock(&follower->lock);
-        const bool over = follower->stops || follower->has_ended || follower->error;
-        const size_t rings = follower->rings;
-        const bool is_wanted = follower->is_wanted;
-        pthread_mutex_unlock(&follower->lock);
-        if (over)
-            return NULL;
-        const size_t bytes = __atomic_load_n(&follower->bytes, __ATOMIC_RELAXED);
-        is_full = !is_wanted && bytes > (is_full ? FOLLOWER_BYTES_MAX / 2 : FOLLOWER_BYTES_MAX);
-        const uint64_t given = follower->drain.written;
-        const int result = is_full ? 0 : look(follower, rings);
-        idle = is_full || follower->drain.written != given ? 0 : idle + 1;
-        if (result == 0)
-            pause_thread(idle < IDLE_ROUNDS ? 1 : 4);
-    }
+    for (int pause; (pause = follower_step(follower)) >= 0;)
+        if (pause)
+            pause_thread((unsigned)pause);
+    return NULL;
 }
 
 int follower_start(struct follower *follower)

@@ -38,6 +38,9 @@ void pieces_add(struct pieces *pieces, struct piece *piece);
 int follower_make(struct recording *recording, struct follower **result, struct text *why);
 /* Starts a thread that copies from now on, with the rights that the caller has now. Returns 0 or -errno. */
 int follower_start(struct follower *follower);
+/* What the thread does, once, for who can have none: copies what is new. Returns how many milliseconds later it is to be
+ * called again; -1: never. */
+int follower_step(struct follower *follower);
 
 struct follower_look {
     struct piece *pieces; /* new pieces, each of which the caller gives back with follower_drop() */

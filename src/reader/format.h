@@ -10,6 +10,7 @@
 #include "reader/follower.h"
 #include "reader/reader.h"
 #include "reader/timeline.h"
+#include "reader/liveness.h"
 
 struct recording_source { /* a ring and how far it has been read; first member of a format's own struct */
     uint64_t stamp;       /* stamp of its next event */
@@ -27,6 +28,9 @@ struct recording_format {
     const char *name;
     /* Whether the file may be of this format. `head` is its first `length` bytes. */
     bool (*recognises)(const uint8_t *head, size_t length, uint64_t file_bytes);
+    /* Returns the id that the writer has in its own namespace, by the beginning of the file or by its path; 0: it has none
+     * there, -1: the file is none that is written. */
+    pid_t (*names)(const uint8_t *head, size_t length, const char *path);
     int (*open)(struct recording *recording, struct text *why); /* reads everything but the events */
     int (*read)(struct recording *recording); /* reads the events of a file that is not written any more */
     /* Hands out events of all sources, with merge_events(). */
@@ -43,6 +47,9 @@ struct recording_format {
     bool (*is_live)(struct recording *recording);
     void (*close)(struct recording *recording);
 };
+
+/* Returns whom a file names as its writer (names() of its format), and whether it is of SPDK's format. */
+pid_t recording_names_writer(int file, const char *path, bool *is_spdk);
 
 extern const struct recording_format recording_format_spoor, recording_format_spdk;
 
@@ -63,12 +70,14 @@ struct recording {
     int *read_error; /* error of the last read that failed; 0: none failed */
     char *path;
     uint64_t file_bytes;
+    bool is_spdk;
     bool live;
     pid_t writer;              /* the process that writes it, as far as it was found; 0: not known */
     struct follower *follower; /* NULL: the recording is not followed, and its file does not change */
 
     struct arena arena; /* memory of the model */
     struct recording_model model;
+    uint64_t model_changes; /* how often it was added to */
     struct arena owner_arena;
     struct recording_owner_entry *owners;
     size_t owner_count;

@@ -13,6 +13,7 @@
 #include "base/open_foreign.h"
 #include "base/sorted.h"
 #include "base/vector.h"
+#include "reader/ask.h"
 #include "reader/copy.h"
 #include "reader/drain.h"
 #include "reader/format.h"
@@ -168,8 +169,9 @@ uint64_t recording_behind(const struct recording *recording)
 {
     if (recording->limit == UINT64_MAX || !recording->timeline.rate)
         return 0;
-    return (uint64_t)((double)(recording_counter_now() - recording->limit) * 1e9 /
-                      (double)recording->timeline.rate);
+    const double behind =
+        (double)(recording_counter_now() - recording->limit) * 1e9 / (double)recording->timeline.rate;
+    return behind < 1e18 ? (uint64_t)behind : (uint64_t)1e18; /* a rate may be anything */
 }
 
 int recording_look_at_clock(struct recording *recording)
@@ -242,10 +244,39 @@ static int read_events(struct recording *recording, struct text *why)
     return error ? error : look(recording);
 }
 
+enum { HEAD_BYTES = 512 };
+
+static const struct recording_format *recognise(const struct recording *recording, uint8_t head[HEAD_BYTES],
+                                                size_t *length)
+{
+    *length = recording_read(recording, head, HEAD_BYTES, 0);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (formats[i]->recognises(head, *length, recording->file_bytes))
+            return formats[i];
+    return NULL;
+}
+
+pid_t recording_names_writer(int file, const char *path, bool *is_spdk)
+{
+    int error = 0;
+    struct stat status;
+    struct recording recording = {.file = file, .read_error = &error};
+    uint8_t head[HEAD_BYTES];
+    size_t length;
+    *is_spdk = false;
+    if (fstat(file, &status) || !S_ISREG(status.st_mode))
+        return -1;
+    recording.file_bytes = (uint64_t)status.st_size;
+    const struct recording_format *format = recognise(&recording, head, &length);
+    *is_spdk = format == &recording_format_spdk;
+    return format ? format->names(head, length, path) : -1;
+}
+
 static int find_format(struct recording *recording, struct text *why)
 {
     struct stat status;
-    uint8_t head[512];
+    uint8_t head[HEAD_BYTES];
+    size_t length;
     if (fstat(recording->file, &status) < 0) {
         text_printf(why, "cannot read %s: %s", recording->path, strerror(errno));
         return -errno;
@@ -255,10 +286,8 @@ static int find_format(struct recording *recording, struct text *why)
         return -EINVAL;
     }
     recording->file_bytes = (uint64_t)status.st_size;
-    const size_t length = recording_read(recording, head, sizeof head, 0);
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0] && !recording->format; i++)
-        if (formats[i]->recognises(head, length, recording->file_bytes))
-            recording->format = formats[i];
+    recording->format = recognise(recording, head, &length);
+    recording->is_spdk = recording->format == &recording_format_spdk;
     if (*recording->read_error) {
         text_printf(why, "cannot read %s: %s", recording->path, strerror(*recording->read_error));
         return -*recording->read_error;
@@ -266,6 +295,20 @@ static int find_format(struct recording *recording, struct text *why)
     if (!recording->format)
         text_printf(why, "%s is no recording, neither of spoor nor of SPDK", recording->path);
     return recording->format ? 0 : -EINVAL;
+}
+
+/* Opens a recording that this process reads itself. */
+static int open_here(struct recording **recording, struct text *why)
+{
+    const struct recording_options *options = &(*recording)->options;
+    int error = find_format(*recording, why);
+    if (!error)
+        error = (*recording)->format->open(*recording, why);
+    if (!error && (*recording)->live && !options->follow && !options->model_only)
+        return freeze(recording, why);
+    if (!error && !options->model_only)
+        error = read_events(*recording, why);
+    return error ? error : heap_build(*recording);
 }
 
 int recording_open_file(int file, const char *path, const struct recording_options *options,
@@ -281,17 +324,14 @@ int recording_open_file(int file, const char *path, const struct recording_optio
     recording->file = file;
     recording->options = *options;
     recording->limit = UINT64_MAX;
-    if ((recording->read_error = calloc(1, sizeof *recording->read_error)) &&
-        (recording->path = strdup(path)))
-        error = find_format(recording, why);
-    if (!error)
-        error = recording->format->open(recording, why);
-    if (!error && recording->live && !options->follow && !options->model_only)
-        error = freeze(&recording, why);
-    else if (!error && !options->model_only)
-        error = read_events(recording, why);
-    if (!error)
-        error = heap_build(recording);
+    recording->read_error = calloc(1, sizeof *recording->read_error);
+    recording->path = strdup(path);
+    if (recording->read_error && recording->path && options->apart) {
+        recording->format = &recording_format_apart;
+        error = ask_open(recording, why);
+    } else if (recording->read_error && recording->path) {
+        error = open_here(&recording, why);
+    }
     if (!error) {
         *result = recording;
         return 0;
@@ -346,6 +386,8 @@ void recording_close(struct recording *recording)
 
 int recording_keep_up(struct recording *recording)
 {
+    if (recording->options.apart)
+        return ask_keep_up(recording);
     return recording->follower && recording->live ? follower_start(recording->follower) : 0;
 }
 
@@ -354,6 +396,8 @@ int recording_refresh(struct recording *recording)
     recording->format->leave(recording);
     if (!recording->live)
         return 0;
+    if (recording->options.apart)
+        return ask_refresh(recording);
     const int error = look(recording);
     if (!error && recording->current && !recording->current->ready)
         recording->current = NULL;
@@ -559,7 +603,12 @@ bool recording_clock_is_known(const struct recording *recording)
 
 bool recording_is_spdk(const struct recording *recording)
 {
-    return recording->format == &recording_format_spdk;
+    return recording->is_spdk;
+}
+
+bool recording_is_lost(const struct recording *recording)
+{
+    return recording->options.apart && ask_is_lost(recording);
 }
 
 const char *recording_path(const struct recording *recording)

@@ -145,12 +145,18 @@ struct recording_text recording_string(const struct recording_event *event, unsi
 
 struct recording;
 
+struct liveness;
 struct recording_options {
-    bool follow;      /* recording_refresh will be called */
-    bool model_only;  /* recording_next will not be called */
-    bool whole;       /* SPDK's format: events before the time that all lcores cover are not outside */
-    bool relate;      /* SPDK's format: times on CLOCK_BOOTTIME, if the counter's relation to it is known */
+    bool follow;     /* recording_refresh will be called */
+    bool model_only; /* recording_next will not be called */
+    bool whole;      /* SPDK's format: events before the time that all lcores cover are not outside */
+    bool relate;     /* SPDK's format: times on CLOCK_BOOTTIME, if the counter's relation to it is known */
+    /* A process without privileges reads it, and this one is handed what it finds (ask.h), as long as that process is
+     * there. For recordings that are followed. */
+    bool apart;
     int64_t only_cpu; /* -1: all */
+    /* What is known of its writer, where this process cannot look itself; it may change meanwhile. NULL: it looks. */
+    const struct liveness *told;
 };
 
 /* Opens a recording. Returns 0, or -errno with the reason in `why`. The file is opened for reading only. A
@@ -224,6 +230,8 @@ const char *recording_unrelated(const struct recording *recording);
 void recording_describe_relation(const struct recording *recording, struct text *out);
 
 bool recording_is_live(const struct recording *recording);
+/* Whether the process that read it apart is gone before its time: no more events come than had come. */
+bool recording_is_lost(const struct recording *recording);
 bool recording_is_spdk(const struct recording *recording);
 const char *recording_path(const struct recording *recording);
 int recording_file(const struct recording *recording);

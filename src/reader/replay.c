@@ -26,6 +26,7 @@ struct stream {
     const struct recording_event *event;
     uint64_t time; /* time of the event */
     bool ready;    /* the event has not been handed out yet */
+    bool is_lost;  /* replay_take_lost() has returned it */
     /* no event before this time will come; UINT64_MAX: none at all, or the recording's clock is its own */
     uint64_t settled;
 };
@@ -41,16 +42,16 @@ struct replay {
 static void settle(struct stream *stream)
 {
     bool is_open = recording_is_live(stream->recording) && !recording_unrelated(stream->recording);
-    stream->settled =
-        is_open ? clock_ns(CLOCK_BOOTTIME) - recording_behind(stream->recording) - CLOCK_MARGIN : UINT64_MAX;
+    const uint64_t now = clock_ns(CLOCK_BOOTTIME), late = recording_behind(stream->recording) + CLOCK_MARGIN;
+    stream->settled = !is_open ? UINT64_MAX : now > late ? now - late : 0;
 }
 
 /* ---- opening ---- */
 
-static int open_stream(struct stream *stream, const char *path, bool relate, struct text *why)
+static int open_stream(struct stream *stream, const char *path, const struct recording_options *options,
+                       struct text *why)
 {
-    const struct recording_options options = {.follow = true, .only_cpu = -1, .relate = relate};
-    int error = recording_open(path, &options, &stream->recording, why);
+    int error = recording_open(path, options, &stream->recording, why);
     if (error)
         return error;
     stream->tracepoint_room = recording_model(stream->recording)->tracepoint_room;
@@ -60,19 +61,20 @@ static int open_stream(struct stream *stream, const char *path, bool relate, str
 }
 
 /* Opens the newest recording of each process, or without any the newest of all, and appends them to `replay`. */
-static int open_newest(struct replay *replay, const pid_t *pids, size_t count, bool relate, struct text *why)
+static int open_newest(struct replay *replay, const pid_t *pids, size_t count,
+                       const struct recording_options *options, struct text *why)
 {
     int error = 0;
     for (size_t i = 0; !error && (!i || i < count); i++) {
         const struct find_choice choice = {.pid = count ? (uint32_t)pids[i] : 0};
         char *newest = find_recording(&choice, why);
-        error = newest ? open_stream(&replay->streams[replay->count++], newest, relate, why) : -ENOENT;
+        error = newest ? open_stream(&replay->streams[replay->count++], newest, options, why) : -ENOENT;
         free(newest);
     }
     return error;
 }
 
-int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, bool relate,
+int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, bool with_kernel,
                 struct replay **out, struct text *why)
 {
     struct replay *replay = calloc(1, sizeof *replay);
@@ -82,15 +84,16 @@ int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, b
         return -ENOMEM;
     while (paths && paths[count])
         count++;
-    relate = relate || count + pid_count > 1;
+    const struct recording_options options = {
+        .follow = true, .only_cpu = -1, .relate = with_kernel || count + pid_count > 1, .apart = with_kernel};
     replay->streams = calloc(count + pid_count + 1, sizeof *replay->streams);
     if (!replay->streams)
         error = -ENOMEM;
     else if (!count)
-        error = open_newest(replay, pids, pid_count, relate, why);
+        error = open_newest(replay, pids, pid_count, &options, why);
     while (!error && replay->count < count) {
         struct stream *stream = &replay->streams[replay->count];
-        error = open_stream(stream, paths[replay->count++], relate, why);
+        error = open_stream(stream, paths[replay->count++], &options, why);
     }
     if (error) {
         replay_free(replay);
@@ -247,8 +250,11 @@ int replay_next(struct replay *replay, struct replay_event *event)
         stream->ready = false;
         if (stream->objects && (error = objects_follow(stream->objects, stream->event, &replay->step)))
             return error;
-        const struct replay_tracepoint *tracepoint = &stream->tracepoints[stream->event->tracepoint->id];
-        if (!tracepoint->count || stream->event->is_outside)
+        const uint32_t id = stream->event->tracepoint->id;
+        if (id >= stream->tracepoint_room || stream->event->is_outside)
+            continue; /* who was declared later has no listeners */
+        const struct replay_tracepoint *tracepoint = &stream->tracepoints[id];
+        if (!tracepoint->count)
             continue;
         *event = (struct replay_event){
             .time = stream->time,
@@ -272,6 +278,18 @@ bool replay_is_live(const struct replay *replay)
         if (recording_is_live(replay->streams[i].recording))
             return true;
     return false;
+}
+
+const struct recording *replay_take_lost(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->count; i++) {
+        struct stream *stream = &replay->streams[i];
+        if (!stream->is_lost && recording_is_lost(stream->recording)) {
+            stream->is_lost = true;
+            return stream->recording;
+        }
+    }
+    return NULL;
 }
 
 int replay_keep_up(struct replay *replay)

@@ -9,19 +9,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 
 #include "base/number.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "reader/merge.h"
 #include "reader/spdk_state.h"
+#include "reader/liveness.h"
 #include "sym/process/mapped_file.h"
 
 enum {
     CHUNK = 2048,   /* slots that are copied at once */
     RUNS_MAX = 256, /* runs of one lcore of a copy */
-    TMPFS = 0x01021994,
 };
 
 struct place { /* where the slots of a chunk are in a drained file */
@@ -525,10 +524,11 @@ static int spdk_add_piece(struct recording *recording, struct piece *piece)
 /* ---- opening ---- */
 
 /* Reads the writer's pid from the file's name: NAME_trace.pidPID has it, NAME_trace.ID does not. */
-pid_t spdk_writer(const struct recording *recording)
+static pid_t spdk_names(const uint8_t *head, size_t length, const char *path)
 {
-    const char *name = strrchr(recording->path, '/');
-    const char *suffix = strstr(name ? name : recording->path, "_trace.");
+    const char *name = strrchr(path, '/');
+    const char *suffix = strstr(name ? name : path, "_trace.");
+    (void)head, (void)length;
     if (!suffix)
         return -1;
     suffix += strlen("_trace.");
@@ -539,17 +539,23 @@ pid_t spdk_writer(const struct recording *recording)
     return number_take(&suffix, NULL, 10, &pid) && pid > 0 && pid <= INT32_MAX ? (pid_t)pid : -1;
 }
 
+pid_t spdk_writer(const struct recording *recording)
+{
+    return spdk_names(NULL, 0, recording->path);
+}
+
 static bool spdk_is_live(struct recording *recording)
 {
     const struct spdk_state *state = recording->state;
-    const pid_t pid = spdk_writer(recording);
-    struct statfs system;
-    if (state->is_stream || pid < 0 || fstatfs(recording->file, &system) || system.f_type != TMPFS)
+    const struct liveness_question question = {.named = spdk_writer(recording), .is_spdk = true};
+    if (state->is_stream || question.named < 0)
         return false;
-    const int mapped =
-        pid ? mapped_file_written(recording->file, recording->path, pid, &recording->writer) : MAPPED_SHARED;
+    const struct liveness liveness = liveness_of(recording, &question);
+    if (!liveness.is_in_memory)
+        return false;
     /* a process that must not be examined is believed */
-    return mapped > 0 || (mapped < 0 && mapped != -ESRCH);
+    return !question.named || liveness.mapped > MAPPED_NOT ||
+           (liveness.mapped < 0 && liveness.mapped != -ESRCH);
 }
 
 /* Reads the slots: those of the histories, or of the chunks. */
@@ -754,6 +760,7 @@ static void spdk_leave(struct recording *recording)
 const struct recording_format recording_format_spdk = {
     .name = "SPDK",
     .recognises = spdk_recognises,
+    .names = spdk_names,
     .open = spdk_open,
     .read = spdk_read,
     .rings = spdk_rings,

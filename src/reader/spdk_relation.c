@@ -13,26 +13,12 @@
 #include "base/clock.h"
 #include "reader/relation.h"
 #include "reader/spdk_state.h"
+#include "reader/liveness.h"
 #include "sym/process/mapped_file.h"
-#include "sym/process/proc.h"
 
 enum { SOON = 20000000 /* ns between the first two readings */ };
 
 /* ---- whose counter is it? ---- */
-
-struct search {
-    const struct recording *recording;
-    pid_t found;
-};
-
-static int is_writer(void *context, pid_t pid)
-{
-    struct search *search = context;
-    if (mapped_file_shared(search->recording->file, pid) != MAPPED_WRITABLE)
-        return 0;
-    search->found = pid;
-    return 1;
-}
 
 /* Returns the newest stamp that the rings have now; 0: there is none. */
 static uint64_t newest_of_rings(const struct recording *recording)
@@ -57,35 +43,33 @@ static uint64_t newest_of_rings(const struct recording *recording)
 }
 
 /* Whether a stamp is from before the process began, even if the rate is wrong. */
-static bool is_older_than(pid_t pid, uint64_t age, uint64_t rate, uint64_t now)
+static bool is_older_than(const struct liveness *liveness, uint64_t age, uint64_t rate, uint64_t now)
 {
     const uint64_t second = (uint64_t)sysconf(_SC_CLK_TCK);
-    uint64_t ticks;
-    if (proc_start_time(pid, &ticks))
+    if (!liveness->has_begun)
         return false;
     const unsigned __int128 ago = (unsigned __int128)age * NSEC_PER_SEC / rate,
-                            begun = (unsigned __int128)ticks * NSEC_PER_SEC / second;
+                            begun = (unsigned __int128)liveness->begun * NSEC_PER_SEC / second;
     return ago - ago / 50 + begun > (unsigned __int128)now + NSEC_PER_SEC / second;
 }
 
-const char *spdk_relation_refusal(const struct recording *recording)
+const char *spdk_relation_refusal(struct recording *recording)
 {
-    struct search search = {recording, 0};
-    const char *machine = relation_machine_refusal();
-    if (machine)
-        return machine;
-    const pid_t named = recording->writer ? recording->writer : spdk_writer(recording);
-    const int mapped = named > 0 ? mapped_file_shared(recording->file, named) : 0;
-    if (named > 0 && mapped <= 0 && mapped != -EACCES && mapped != -EPERM)
+    const struct liveness_question question = {
+        .named = spdk_writer(recording), .is_spdk = true, .is_clock = true};
+    const struct liveness liveness = liveness_of(recording, &question);
+    const int mapped = liveness.mapped;
+    if (liveness.refusal)
+        return liveness.refusal;
+    if (question.named > 0 && mapped <= MAPPED_NOT && mapped != -EACCES && mapped != -EPERM)
         return "its program does not live here";
-    if (named == 0 && proc_each(is_writer, &search) <= 0)
+    if (question.named == 0 && mapped <= MAPPED_NOT)
         return "no process is to be seen that has it mapped and writes to it";
-    const pid_t pid = named > 0 ? named : search.found;
     const uint64_t newest = newest_of_rings(recording);
     const struct layout_clock now = relation_look();
     if (newest > now.counter)
         return "its newest event is later than now by this machine's counter: it is not stamped with that";
-    if (newest && is_older_than(pid, now.counter - newest, recording->timeline.rate, now.boottime))
+    if (newest && is_older_than(&liveness, now.counter - newest, recording->timeline.rate, now.boottime))
         return "its newest event is from before its program began by this machine's counter: it is not "
                "stamped "
                "with that";

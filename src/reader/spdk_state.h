@@ -29,7 +29,7 @@ int spdk_owners_read(struct recording *recording);
 pid_t spdk_writer(const struct recording *recording);
 /* Returns NULL if a living program uses this machine's counter for its stamps, and the counter can be related to
  * the boot clock. Else returns why not. */
-const char *spdk_relation_refusal(const struct recording *recording);
+const char *spdk_relation_refusal(struct recording *recording);
 /* Takes the first readings of a program that is followed, or those that are in a drained file. Afterwards
  * recording->unrelated says whether times are related. Returns 0 or -errno. */
 int spdk_relation_open(struct recording *recording);

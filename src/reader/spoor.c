@@ -8,14 +8,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "base/vector.h"
 #include "reader/merge.h"
+#include "reader/liveness.h"
 #include "sym/process/mapped_file.h"
-#include "sym/process/proc.h"
 
 static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_bytes)
 {
@@ -24,6 +23,14 @@ static bool spoor_recognises(const uint8_t *head, size_t length, uint64_t file_b
 }
 
 /* ---- is the writer alive? ---- */
+
+static pid_t spoor_names(const uint8_t *head, size_t length, const char *path)
+{
+    struct layout_header header = {0};
+    (void)path;
+    memcpy(&header, head, length < sizeof header ? length : sizeof header);
+    return header.pid <= INT32_MAX ? (pid_t)header.pid : 0;
+}
 
 static bool spoor_is_live(struct recording *recording)
 {
@@ -36,17 +43,12 @@ static bool spoor_is_live(struct recording *recording)
                            header->control_offset + offsetof(struct layout_control, closed)) &&
         closed)
         return false;
-    if (flock(recording->file, LOCK_SH | LOCK_NB) == 0)
-        flock(recording->file, LOCK_UN);
-    else if (errno == EWOULDBLOCK)
-        return true;
-    /* The program may have closed the descriptor: the file may still be mapped. */
-    uint64_t started;
-    return header->pid &&
-           mapped_file_written(recording->file, recording->path, (pid_t)header->pid, &recording->writer) >
-               MAPPED_NOT &&
-           !proc_start_time(recording->writer ? recording->writer : (pid_t)header->pid, &started) &&
-           started == header->start_ticks;
+    /* The program may have closed the descriptor that holds the lock: the file may still be mapped. */
+    const struct liveness_question question = {
+        .named = spoor_names((const uint8_t *)header, sizeof *header, NULL)};
+    const struct liveness liveness = liveness_of(recording, &question);
+    return liveness.is_locked || (question.named && liveness.mapped > MAPPED_NOT && liveness.has_begun &&
+                                  liveness.begun == header->start_ticks);
 }
 
 /* ---- opening ---- */
@@ -755,6 +757,7 @@ static unsigned spoor_rings(const struct recording *recording)
 const struct recording_format recording_format_spoor = {
     .name = "spoor",
     .recognises = spoor_recognises,
+    .names = spoor_names,
     .open = spoor_open,
     .read = spoor_read,
     .rings = spoor_rings,

@@ -331,6 +331,7 @@ int spoor_model_read(struct recording *recording, struct text *why)
     }
     build_model(recording, copy, bytes);
     state->sections_used = used;
+    recording->model_changes++;
     recording->model.tracepoints = (const struct recording_tracepoint *const *)state->tracepoints;
     return 0;
 }

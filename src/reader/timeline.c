@@ -42,7 +42,8 @@ static void thin(struct timeline *timeline)
         qsort(timeline->points, timeline->count, sizeof *timeline->points, by_counter);
     for (size_t i = 0; i < timeline->count; i++) {
         const struct timeline_point *point = &timeline->points[i];
-        const uint64_t apart = kept < YOUNG ? timeline->apart / YOUNG : timeline->apart;
+        const uint64_t near = kept < YOUNG ? timeline->apart / YOUNG : timeline->apart,
+                       apart = near ? near : 1;
         if (kept > 0 && (point->counter - timeline->points[kept - 1].counter < apart ||
                          point->time <= timeline->points[kept - 1].time))
             continue;
@@ -86,6 +87,25 @@ void timeline_finish(struct timeline *timeline)
         else /* the last line goes on as the one before */
             point->slope = i > 0 ? point[-1].slope : slope(NSEC_PER_SEC, timeline->rate);
     }
+}
+
+int timeline_replace(struct timeline *timeline, size_t from, const struct timeline_point *points,
+                     size_t count)
+{
+    if (from > timeline->count || count > POINTS_MAX - from)
+        return -EBADMSG;
+    timeline->count = from;
+    timeline->near = (struct timeline_line){0};
+    for (size_t i = 0; i < count; i++) {
+        const struct timeline_point *last =
+            timeline->count ? &timeline->points[timeline->count - 1] : &(struct timeline_point){0};
+        if (timeline->count && (points[i].counter <= last->counter || points[i].time <= last->time))
+            return -EBADMSG;
+        if (!vector_make_room(timeline->points, timeline->count, timeline->room))
+            return -ENOMEM;
+        timeline->points[timeline->count++] = points[i];
+    }
+    return 0;
 }
 
 /* Returns the index of the line on which the counter is; before the first line, that one. */

@@ -37,6 +37,10 @@ void timeline_init(struct timeline *timeline, uint64_t rate);
 int timeline_add(struct timeline *timeline, uint64_t counter, uint64_t time, uint64_t error);
 /* To be called after the last timeline_add() and before timeline_time(). */
 void timeline_finish(struct timeline *timeline);
+/* Replaces all points from an index on by others, which another process has finished. They are taken only if they rise. The
+ * timeline can be used then. Returns 0, -EBADMSG or -ENOMEM. */
+int timeline_replace(struct timeline *timeline, size_t from, const struct timeline_point *points,
+                     size_t count);
 /* Makes the line of this counter the one that is tried first. */
 void timeline_go_to(struct timeline *timeline, uint64_t counter);
 uint64_t timeline_time_anywhere(const struct timeline *timeline, uint64_t counter);

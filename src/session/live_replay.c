@@ -23,7 +23,8 @@ static const uint64_t PATIENCE =
     1000000000; /* ns: how long the end waits for a program that has stopped in the middle of an event */
 
 struct live_replay {
-    bool is_busy;     /* the last step had events */
+    bool is_busy;  /* the last step had events */
+    bool has_lost; /* the reader of a recording was lost: whether its program lives is not known any more */
     uint64_t horizon; /* records of the kernel up to this time may be handled; UINT64_MAX: all */
     /* When everything was attached: what was recorded before only counts for lifetimes. 0: nothing is attached yet. */
     uint64_t since;
@@ -185,6 +186,19 @@ int live_replay_begin(struct session *session)
     return error || session->options.command ? error : read_history(session);
 }
 
+/* Reports recordings whose readers have died, or were ended because they lied. The trace goes on without them. */
+static void report_lost(struct session *session)
+{
+    const struct recording *recording;
+    while ((recording = replay_take_lost(session->environment.replay))) {
+        session->live_replay->has_lost = true;
+        session_report(session,
+                       "WARNING: %s: the process that read it was lost after %llu events; what else it has "
+                       "recorded and will record is missing\n",
+                       recording_path(recording), (unsigned long long)recording_counts(recording).events);
+    }
+}
+
 bool live_replay_step(struct session *session, uint64_t until)
 {
     struct replay *replay = session->environment.replay;
@@ -201,7 +215,8 @@ bool live_replay_step(struct session *session, uint64_t until)
     uint64_t horizon = replay_horizon(replay);
     session->live_replay->horizon = horizon < until ? horizon : until;
     session_release(session, session->live_replay->horizon);
-    return !lives;
+    report_lost(session);
+    return !lives && !session->live_replay->has_lost;
 }
 
 bool live_replay_is_busy(const struct session *session)

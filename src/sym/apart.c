@@ -146,6 +146,14 @@ static bool receive(struct head *head, struct text *bytes, int *fd)
            (of_bytes == head->size || !whole_read(inside, bytes->bytes + of_bytes, head->size - of_bytes));
 }
 
+/* Lets the server do what it does meanwhile, until there is a question. */
+static void wait_for_question(const struct apart_options *options)
+{
+    struct pollfd question = {.fd = inside, .events = POLLIN};
+    while (options->idle && !poll(&question, 1, options->idle(options->state)))
+        ;
+}
+
 static void serve(const struct apart_options *options)
 {
     struct head head = {0};
@@ -168,6 +176,7 @@ static void serve(const struct apart_options *options)
             break;
         if (answer.room > (1 << 20))
             text_free(&answer);
+        wait_for_question(options);
     }
 }
 

@@ -34,6 +34,9 @@ struct apart_options {
     void *state;
     /* called in the child before it gives up its privileges; NULL: nothing is called. False: the child ends. */
     bool (*begin)(void *state);
+    /* Called in the child while no question is there. Returns after how many milliseconds it is to be called again; -1: not
+     * before the next question. NULL: nothing is called. */
+    int (*idle)(void *state);
     const int *keep; /* descriptors that it keeps, under the same numbers; ends with -1; or NULL */
     uint64_t memory; /* bytes of address space that it may have; 0: no limit */
     bool may_open;   /* it may open files for reading, as the owner of */

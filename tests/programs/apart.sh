@@ -150,18 +150,54 @@ exec 7<&-
 wait "$tracer"
 tracer=
 
-# A living one is copied by a thread of the tracer.
+# A living one is copied by a thread.
 mkfifo hold
 SPOOR_TRACE_DIR=$dir ./recording lives 1000 1 0 4096 >said <hold &
 target=$!
 exec 8>hold
 until_true test -s said
-begin_trace 'trace:bdev:* { @ = count(); } tracepoint:sched:sched_switch { @switches = count(); }' -f "$(head -n 1 said)"
+live=$(head -n 1 said)
+begin_trace 'trace:bdev:* { @ = count(); }' -f "$live"
 check "a thread copies from a living recording" until_true eval '[ "$(says $tracer Threads)" -ge 2 ] && [ "$(says $tracer Seccomp)" = 2 ]'
-grep -hE "^(Name|CapEff|CapPrm|Seccomp):" "/proc/$tracer/task/"*/status >rights
 check "all threads have what rights are left" \
     [ "$(cat "/proc/$tracer/task/"*/status | grep -E '^(CapEff|CapPrm|Seccomp):' | sort -u | wc -l)" = 3 ]
 end_trace
+
+# Beside probes of the kernel a process reads each.
+SPOOR_TRACE_DIR=$dir ./recording goes 0 1 1000 4096 >/dev/null 2>&1 <hold &
+other=$!
+until_true eval 'goes=$(ls goes.*.spoor 2>/dev/null)'
+begin_trace 'trace:*:TCP_REQ_NEW { printf("request\n"); } tracepoint:sched:sched_switch { @switches = count(); }
+    interval:ms:20 { printf("alive\n"); }' -f "$live" -f "$goes"
+check "events come, and the tracer keeps up" until_true has request 20
+check "a process reads each recording" [ "$(reader recording | wc -l)" = 2 ]
+for pid in $(reader recording); do
+    check "it has one recording open" [ "$(find "/proc/$pid/fd" -lname '*.spoor' | wc -l)" = 1 ]
+    check "and no capabilities" [ "$(says "$pid" CapPrm)$(says "$pid" CapEff)$(says "$pid" CapAmb)" = \
+        000000000000000000000000000000000000000000000000 ]
+    check "it is not root" [ "$(says "$pid" Uid)" != 0 ]
+    check "it has few system calls and one thread" [ "$(says "$pid" Seccomp)$(says "$pid" Threads)" = 21 ]
+    [ -z "$(find "/proc/$pid/fd" -lname "*/$goes")" ] || of_goes=$pid
+    [ -z "$(find "/proc/$pid/fd" -lname "*/lives.*")" ] || of_live=$pid
+done
+kill -KILL "${of_live:-}"
+check "one that dies is told of, by the recording's name" until_true grep -q "^WARNING: $live: the process that read it was lost after" errors
+now=$(lines request)
+check "the other one goes on" until_true has request $((now + 20))
+kill -KILL "${of_goes:-}"
+check "the other one is told of, too" until_true grep -q "^WARNING: $goes: the process that read it was lost after" errors
+now=$(lines alive)
+check "and what the kernel tells goes on" until_true has alive $((now + 20))
+end_trace
+check "until the end" [ "$status" = 0 -a "$(lines '^@switches: [1-9]')" = 1 ]
+check "each loss was told once" [ "$(grep -c 'was lost' errors)" = 2 ]
+strace -f -y -o calls -e trace=read,pread64,preadv,prctl "$build/spoor" -q -e 'trace:*:TCP_REQ_NEW { @ = count(); }
+    tracepoint:sched:sched_switch { @switches = count(); } interval:ms:300 { exit(); }' -f "$goes" >out 2>errors
+check "under strace it counts" grep -q '^@: [1-9]' out
+awk '/PR_SET_NAME, "spoor-recordin/ { reader[$1] } /read[v64]*\([0-9]+<[^>]*\.spoor>/ { who[$1 in reader ? "reader" : "tracer"]++ }
+    END { for (name in who) print name }' calls >readers.txt
+check "nobody but the process reads the recording" [ "$(cat readers.txt)" = reader ]
+kill "$other" && wait "$other" 2>/dev/null
 
 # Who writes into the memory of a program has the rights to open it, and no others; then the rights to read.
 CAP_DAC_OVERRIDE=1 CAP_FOWNER=3
@@ -170,7 +206,6 @@ has_only() { # CAPABILITY…: some of these and those to read
     for capability; do mask=$((mask | 1 << capability)); done
     [ "$(says "$tracer" Seccomp)" = 2 ] && [ $((0x$(says "$tracer" CapPrm) & ~mask)) = 0 ]
 }
-live=$(head -n 1 said)
 "$build/spoor" record -f "$live" -o drained 2>errors &
 tracer=$!
 until_true test -s drained

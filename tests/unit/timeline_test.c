@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests that the line that timeline_expect() prepares is used only where it is right: times asked in any order are
  * those that a fresh timeline gives. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,8 +52,44 @@ static void test_order(void **state)
     timeline_free(&timeline);
 }
 
+/* A counter that hardly moves has all points near each other; two of one instant are one, whatever their times. */
+static void test_one_instant(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    timeline_init(&timeline, 10);
+    assert_int_equal(timeline_add(&timeline, 5, 100, 0), 0);
+    assert_int_equal(timeline_add(&timeline, 6, 300, 0), 0);
+    assert_int_equal(timeline_add(&timeline, 5, 200, 0), 0);
+    timeline_finish(&timeline);
+    assert_int_equal(timeline_time(&timeline, 5), 100);
+    assert_int_equal(timeline_time(&timeline, 6), 300);
+    timeline_free(&timeline);
+}
+
+/* Points of another process replace the last ones, if they rise. */
+static void test_replace(void **state)
+{
+    (void)state;
+    struct timeline timeline, other;
+    fill(&timeline);
+    fill(&other);
+    assert_int_equal(timeline_add(&other, (POINTS + 1) * STEP, UINT64_C(5000000000), 1), 0);
+    timeline_finish(&other);
+    assert_int_equal(timeline_replace(&timeline, 10, other.points + 10, POINTS + 1 - 10), 0);
+    for (uint64_t counter = 0; counter < (POINTS + 5) * STEP; counter += 7)
+        assert_int_equal(timeline_time(&timeline, counter), timeline_time(&other, counter));
+    assert_int_equal(timeline_replace(&timeline, POINTS + 2, other.points, 0), -EBADMSG);
+    assert_int_equal(timeline_replace(&timeline, POINTS + 1, other.points + POINTS, 1), -EBADMSG);
+    assert_int_equal(timeline_replace(&timeline, 3, other.points, 1), -EBADMSG);
+    assert_int_equal(timeline_replace(&timeline, 0, other.points, (size_t)1 << 20), -EBADMSG);
+    timeline_free(&timeline);
+    timeline_free(&other);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_one_instant),
+                                       cmocka_unit_test(test_replace)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
