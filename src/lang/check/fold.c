@@ -21,7 +21,7 @@ void fold_to_integer(struct node *node, uint64_t value, bool is_unsigned, const 
 
 static void fold_to_bool(struct node *node, bool value)
 {
-    fold_to_integer(node, value, false, NULL);
+    fold_to_integer(node, (uint64_t)value, false, NULL);
     node->kind = NODE_BOOL;
 }
 

@@ -394,7 +394,7 @@ const struct type *check_typeinfo(struct checker *checker, struct node *node)
 const struct type *check_answer(struct checker *checker, struct node *call, bool answer)
 {
     if (check_folds_types(checker)) {
-        fold_to_integer(call, answer, false, NULL);
+        fold_to_integer(call, (uint64_t)answer, false, NULL);
         call->kind = NODE_BOOL;
     }
     return &type_bool;
