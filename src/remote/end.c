@@ -136,13 +136,11 @@ static bool next(struct remote_end *end, enum remote_message *message, struct cu
 
 /* In the thread: asks the session for the end in the same way as a user does, so that it is heard also while an event is
  * handled. */
-static void hear(struct remote_end *end)
+static void take_messages(struct remote_end *end)
 {
     enum remote_message message;
     struct cursor payload;
     int got = 1;
-    if (!receive(end))
-        end->is_lost = true;
     while (!end->is_lost && (got = remote_take(&end->received, &end->read, &message, &payload)) > 0)
         if (message == REMOTE_STOP)
             kill(getpid(), SIGINT);
@@ -155,12 +153,16 @@ static void hear(struct remote_end *end)
 static void *listen_to(void *state)
 {
     struct remote_end *end = state;
+    take_messages(end); /* who ends the trace as soon as it is started sends both at once */
     while (!end->is_lost) {
         struct pollfd in = {end->in, POLLIN, 0};
-        if (poll(&in, 1, ALIVE_MS) > 0)
-            hear(end);
-        else
+        if (poll(&in, 1, ALIVE_MS) <= 0) {
             send_mark(end, 0);
+            continue;
+        }
+        if (!receive(end))
+            end->is_lost = true;
+        take_messages(end);
     }
     return NULL;
 }

@@ -206,7 +206,8 @@ static void go_round(struct remote *remote)
     const bool is_asked = *remote->options->is_asked || remote->options->is_broken(remote->options->state);
     if (is_asked && !remote->is_stopping)
         stop(remote);
-    const bool is_late = remote->is_stopping && now - remote->stopped > LEAVE_MS;
+    /* The clock is looked at again: what was printed meanwhile took as long as its reader wanted. */
+    const bool is_late = remote->is_stopping && clock_ms(CLOCK_MONOTONIC) - remote->stopped > LEAVE_MS;
     if (is_late || *remote->options->is_asked > 1)
         give_up(remote, is_late);
 }

@@ -139,6 +139,12 @@ class Running(Background):
             return None
 
 
+def end_of(name):
+    with open(name, "rb") as file:
+        file.seek(max(0, os.path.getsize(name) - 100000))
+        return file.read().decode(errors="surrogateescape")
+
+
 def all_gone():
     return until(lambda: not any(tracers(host) for host in hosts), 15)
 
@@ -327,6 +333,51 @@ def interrupts():
     check("killed, nothing goes on", all_gone())
 
 
+@part
+def interrupts_while_nobody_reads():
+    """Between the last look at the clock and the look at what the user wants, time passes: as much as who reads what is printed takes."""
+    process = subprocess.Popen(words_for(hosts[:2], "-q", "-e", 'interval:ms:1 { printf("%s\\n", "' + "x" * 1000 + '"); } end { @e = count(); }'),
+                               stdout=subprocess.PIPE, stderr=open("err", "w"), stdin=subprocess.DEVNULL)
+
+    def waits():
+        with open(f"/proc/{process.pid}/wchan") as channel, open(f"/proc/{process.pid}/status") as status:
+            return "pipe_write" in channel.read() and "\nShdPnd:\t0000000000000000\n" in status.read()
+    check("what is printed waits for its reader", until(waits), end_of("err"))
+    process.send_signal(signal.SIGINT)
+    until(waits)  # it has heard, and waits again
+    printed = process.communicate(timeout=60)[0].decode()
+    check("hosts have time to end", process.returncode == 0 and printed.endswith("@e: 2\n") and "has not ended" not in end_of("err"), (process.returncode, end_of("err"), printed[-300:]))
+    check("nothing goes on", all_gone())
+
+
+# A way to a host on which what says that all begin is held back until what says that they are to end has come.
+TOGETHER = """
+import os, struct, subprocess, sys
+host, script = sys.argv[-2:]
+end = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, bufsize=0)
+held = b""
+while len(head := sys.stdin.buffer.read(8)) == 8:
+    kind, size = struct.unpack("<II", head)
+    held += head + sys.stdin.buffer.read(size)
+    if kind == 2:
+        open("held-" + host, "w").close()
+    else:
+        os.write(end.stdin.fileno(), held)
+        held = b""
+"""
+
+
+@part
+def interrupts_at_once():
+    write("together.py", TOGETHER)
+    beside = {**os.environ, "PATH": build + ":" + os.environ["PATH"]}
+    with Background([static, "-q", "--on", "one,other", "--ssh", f"python3 {here}/together.py", "-e", "interval:s:100 { } end { @e = count(); }"], env=beside) as running:
+        check("they are started", until(lambda: os.path.exists("held-one") and os.path.exists("held-other")), end_of("err"))
+        running.process.send_signal(signal.SIGINT)
+        status = running.process.wait(40)
+        check("what comes together with the start ends them, too", status == 0 and end_of("out").endswith("@e: 2\n") and not end_of("err"), (status, end_of("err"), end_of("out")))
+
+
 # What a host answers instead of a spoor: it is told by its first word.
 FALSE_HOST = r"""
 import os, random, struct, sys, time
@@ -398,12 +449,6 @@ if what == "none":
     message(3)
 time.sleep(1000)
 """
-
-
-def end_of(name):
-    with open(name, "rb") as file:
-        file.seek(max(0, os.path.getsize(name) - 100000))
-        return file.read().decode(errors="surrogateescape")
 
 
 @part
