@@ -23,7 +23,6 @@ result() { # STATUS NAME [FILE]
 }
 spoor() { timeout 60 "$build/spoor" -q ${debuginfo:+--debuginfo "$debuginfo"} "$@"; }
 debuginfo=
-packager=$(command -v llvm-dwp || command -v dwp)
 
 # Traces ./program with the script; both must say the same.
 compare() { # NAME
@@ -149,9 +148,14 @@ for compiler in "gcc -g" "gcc -gdwarf-4" "clang -g"; do
     result $? "a package that cannot be read is named, $compiler" problems
     rm program.dwp
     [ "${version:-0}" -ge 190 ] || { echo "skip a package of split parts, $compiler: elfutils is older than 0.190"; continue; }
-    command -v "$packager" >/dev/null || { echo "skip a package of split parts, $compiler: nothing packs them"; continue; }
+    case $compiler in
+    "gcc -gdwarf-4") packager=dwp ;;
+    clang*) packager=llvm-dwp ;;
+    *) continue ;; # binutils' writes no package of DWARF 5, and LLVM's does not end with gcc's
+    esac
+    command -v $packager >/dev/null || { echo "skip a package of split parts, $compiler: $packager is not installed"; continue; }
     mkdir objects && $compiler -O2 -gsplit-dwarf -c dwarf.c -o objects/dwarf.o && ${compiler%% *} objects/dwarf.o -o program &&
-        "$packager" -e program -o program.dwp 2>problems && rm -r objects
+        timeout 60 $packager -e program -o program.dwp 2>problems && rm -r objects
     result $? "split parts are packed, $compiler" problems
     compare "a package of split parts beside the program, $compiler"
     rm -f program.dwp
