@@ -222,7 +222,7 @@ static int list(struct options *options, struct arena *arena, struct diagnostics
     environment.features.cpus = environment.features.rings = 1;
     if (options->session.recordings) {
         struct text why = {0};
-        if (replay_open(options->session.recordings, NULL, 0, false, &environment.replay, &why))
+        if (replay_open(options->session.recordings, NULL, 0, true, &environment.replay, &why))
             diagnose_error(diagnostics, (struct span){0}, "%s", text_string(&why));
         text_free(&why);
         if (!environment.replay)

@@ -341,7 +341,7 @@ static int trace_list(const struct probe_kind *kind, struct probe_environment *e
         return 0;
     if (!environment->replay) {
         struct text why = {0};
-        error = replay_open(NULL, environment->processes, environment->process_count, false,
+        error = replay_open(NULL, environment->processes, environment->process_count, true,
                             &environment->replay, &why);
         if (error) {
             diagnose_error(environment->diagnostics, pattern->span, "%s",

@@ -219,6 +219,13 @@ int ask_refresh(struct recording *recording)
     return error ? error : recording->live;
 }
 
+void ask_may_leave(struct recording *recording, bool (*leaves)(void *state), void *state)
+{
+    const struct ask *ask = recording->state;
+    if (ask->apart)
+        apart_may_leave(ask->apart, leaves, state);
+}
+
 bool ask_is_lost(const struct recording *recording)
 {
     return ((const struct ask *)recording->state)->is_lost;

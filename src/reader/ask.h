@@ -12,6 +12,7 @@ int ask_open(struct recording *recording, struct text *why);
 /* As the functions of reader.h. */
 int ask_keep_up(struct recording *recording);
 int ask_refresh(struct recording *recording);
+void ask_may_leave(struct recording *recording, bool (*leaves)(void *state), void *state);
 bool ask_is_lost(const struct recording *recording);
 
 extern const struct recording_format recording_format_apart;

@@ -606,6 +606,12 @@ bool recording_is_spdk(const struct recording *recording)
     return recording->is_spdk;
 }
 
+void recording_may_leave(struct recording *recording, bool (*leaves)(void *state), void *state)
+{
+    if (recording->options.apart)
+        ask_may_leave(recording, leaves, state);
+}
+
 bool recording_is_lost(const struct recording *recording)
 {
     return recording->options.apart && ask_is_lost(recording);

@@ -230,6 +230,9 @@ const char *recording_unrelated(const struct recording *recording);
 void recording_describe_relation(const struct recording *recording, struct text *out);
 
 bool recording_is_live(const struct recording *recording);
+/* Of one that is read apart: `leaves` is called now and then while the process is waited for; true: it is given up, as if
+ * it were gone. */
+void recording_may_leave(struct recording *recording, bool (*leaves)(void *state), void *state);
 /* Whether the process that read it apart is gone before its time: no more events come than had come. */
 bool recording_is_lost(const struct recording *recording);
 bool recording_is_spdk(const struct recording *recording);

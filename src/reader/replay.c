@@ -74,7 +74,7 @@ static int open_newest(struct replay *replay, const pid_t *pids, size_t count,
     return error;
 }
 
-int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, bool with_kernel,
+int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, bool apart,
                 struct replay **out, struct text *why)
 {
     struct replay *replay = calloc(1, sizeof *replay);
@@ -85,7 +85,7 @@ int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, b
     while (paths && paths[count])
         count++;
     const struct recording_options options = {
-        .follow = true, .only_cpu = -1, .relate = with_kernel || count + pid_count > 1, .apart = with_kernel};
+        .follow = true, .only_cpu = -1, .relate = apart || count + pid_count > 1, .apart = apart};
     replay->streams = calloc(count + pid_count + 1, sizeof *replay->streams);
     if (!replay->streams)
         error = -ENOMEM;
@@ -278,6 +278,12 @@ bool replay_is_live(const struct replay *replay)
         if (recording_is_live(replay->streams[i].recording))
             return true;
     return false;
+}
+
+void replay_may_leave(struct replay *replay, bool (*leaves)(void *state), void *state)
+{
+    for (size_t i = 0; i < replay->count; i++)
+        recording_may_leave(replay->streams[i].recording, leaves, state);
 }
 
 const struct recording *replay_take_lost(struct replay *replay)

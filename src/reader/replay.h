@@ -38,10 +38,9 @@ struct replay_event {
 };
 
 /* Opens recordings; paths NULL or empty: the newest one of each of the processes, or without any the newest of all.
- * with_kernel: they are of living programs, and are merged with what the kernel sends. Their times must be those of the
- * boot clock then, as is necessary for several, and processes without privileges read them, because this one keeps those
- * that the kernel takes. Returns 0 or -errno with the reason. */
-int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, bool with_kernel,
+ * apart: processes without privileges read them, because this one has those that the kernel takes; their times must be
+ * those of the boot clock then, as is necessary for several. Returns 0 or -errno with the reason. */
+int replay_open(const char *const *paths, const pid_t *pids, size_t pid_count, bool apart,
                 struct replay **out, struct text *why);
 void replay_free(struct replay *replay);
 
@@ -72,6 +71,8 @@ uint64_t replay_settled(const struct replay *replay);
 /* Returns a time before which no event will be handed out any more; UINT64_MAX: there will be none at all. */
 uint64_t replay_horizon(struct replay *replay);
 bool replay_is_live(const struct replay *replay);
+/* recording_may_leave() for all of them. */
+void replay_may_leave(struct replay *replay, bool (*leaves)(void *state), void *state);
 /* Returns a recording whose reader was lost (recording_is_lost()), each once; NULL: there is none any more. */
 const struct recording *replay_take_lost(struct replay *replay);
 

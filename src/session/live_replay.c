@@ -175,10 +175,16 @@ uint64_t live_replay_horizon(const struct session *session)
     return session->live_replay ? session->live_replay->horizon : UINT64_MAX;
 }
 
+static bool leaves(void *session)
+{
+    return interrupt_cuts(session);
+}
+
 int live_replay_begin(struct session *session)
 {
     if (!session->live_replay)
         return 0;
+    replay_may_leave(session->environment.replay, leaves, session);
     int error = pump_start(session, NULL);
     if (!error && session->image.follows_objects)
         error = replay_follow_objects(session->environment.replay);

@@ -194,9 +194,19 @@ check "each loss was told once" [ "$(grep -c 'was lost' errors)" = 2 ]
 strace -f -y -o calls -e trace=read,pread64,preadv,prctl "$build/spoor" -q -e 'trace:*:TCP_REQ_NEW { @ = count(); }
     tracepoint:sched:sched_switch { @switches = count(); } interval:ms:300 { exit(); }' -f "$goes" >out 2>errors
 check "under strace it counts" grep -q '^@: [1-9]' out
-awk '/PR_SET_NAME, "spoor-recordin/ { reader[$1] } /read[v64]*\([0-9]+<[^>]*\.spoor>/ { who[$1 in reader ? "reader" : "tracer"]++ }
-    END { for (name in who) print name }' calls >readers.txt
-check "nobody but the process reads the recording" [ "$(cat readers.txt)" = reader ]
+who_reads() {
+    awk '/PR_SET_NAME, "spoor-recordin/ { reader[$1] } /read[v64]*\([0-9]+<[^>]*\.spoor>/ { who[$1 in reader ? "reader" : "tracer"]++ }
+        END { for (name in who) print name }' calls
+}
+check "nobody but the process reads the recording" [ "$(who_reads)" = reader ]
+begin_trace 'trace:*:TCP_REQ_NEW { printf("request\n"); } tracepoint:sched:sched_switch { @switches = count(); }' -f "$goes"
+check "events come again" until_true has request 5
+kill -STOP "$(reader recording)"
+began=$SECONDS
+end_trace
+check "one that stands still is not waited for at the end" [ "$status" = 0 -a $((SECONDS - began)) -lt 8 -a "$(grep -c 'was lost' errors)" = 1 ]
+strace -f -y -o calls -e trace=read,pread64,preadv,prctl "$build/spoor" -l 'trace:*' -f "$goes" >out 2>errors
+check "nor does who lists tracepoints read the recording" [ "$(lines TCP_REQ_NEW)$(who_reads)" = 1reader ]
 kill "$other" && wait "$other" 2>/dev/null
 
 # Who writes into the memory of a program has the rights to open it, and no others; then the rights to read.

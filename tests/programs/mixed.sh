@@ -144,7 +144,7 @@ trace state -p $server -e "usdt:$blockd:blockd:request_done { @last[tid] = nsecs
 trace:tcp:TCP_REQ_COMPLETED { printf(\"%d %d %s %s %d %d\n\", @last[tid] > nsecs - 1000000000 && @last[tid] < nsecs, pid == $server, comm, owner_name, lifetime > 0, related); }
 trace:bdev:BDEV_IO_START { @sizes = hist(args.len); @text[args.type] = count(); }
 trace:export:EXPORT_STATE { printf(\"%s %d %s\n\", str(args.name), args.thread, args.to); }
-tracepoint:syscalls:sys_enter_recvfrom { @calls = count(); } interval:ms:5 { @ticks = count(); } begin { @last[0] = 1; @from = \"begin\"; } end { clear(@last); printf(\"end\n\"); }"
+tracepoint:syscalls:sys_enter_recvfrom { @calls = count(); } interval:ms:1 { @ticks = count(); } begin { @last[0] = 1; @from = \"begin\"; } end { clear(@last); printf(\"end\n\"); }"
 "$blockd" --control control pause disk >/dev/null
 "$blockd" --control control resume disk >/dev/null
 io -c 'write 0 4k' -c 'read 0 4k'
