@@ -10,20 +10,26 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 [ "$(uname -m)" = x86_64 ] || { echo "skip everything: steps need the trap flag of x86-64"; exit 0; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/spoor-steps.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-status=0
+processes=()
 flags="-std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -I$root/src -I$root/include -I$root/tests -Wl,--wrap=clock_measure_rate -Wl,--wrap=clock_gettime"
 
+# Begins one; they do not disturb each other.
 run() { # NAME STRIDE COMMAND…
-    echo "$1:"
-    "${@:3}" "$2" | sed "s/^\(ok\|not ok\) /&$1: /"
-    [ "${PIPESTATUS[0]}" = 0 ] || status=1
+    (
+        "${@:3}" "$2" >"$work/$1.printed"
+        status=$?
+        echo "$1:"
+        sed "s/^\(ok\|not ok\) /&$1: /" "$work/$1.printed"
+        exit $status
+    ) >"$work/$1.said" &
+    processes+=($!)
 }
 
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || continue
     # shellcheck disable=SC2086
-    $compiler $flags -o "$work/steps" "$root"/src/recorder/*.c "$root/tests/programs/recorder_steps.c" -lpthread || exit 1
-    run $compiler "${2:-0}" "$work/steps"
+    $compiler $flags -o "$work/steps-$compiler" "$root"/src/recorder/*.c "$root/tests/programs/recorder_steps.c" -lpthread || exit 1
+    run $compiler "${2:-0}" "$work/steps-$compiler"
 done
 
 # The code that is interrupted is in a section of its own there.
@@ -47,4 +53,9 @@ else
     run aarch64 "${2:-0}" qemu-aarch64 "$work/steps-aarch64"
 fi
 
+status=0
+for process in "${processes[@]}"; do
+    wait "$process" || status=1
+done
+cat "$work"/*.said
 exit $status
