@@ -118,8 +118,8 @@ int otlp_script_open(struct options *options, struct otlp_script **out)
     }
     const bool is_file = !script->target.sender;
     const struct metric_outlet *beside = options->outlet;
-    const struct otlp_service service =
-        beside ? (struct otlp_service){beside->script, SERVICE} : (struct otlp_service){SERVICE, NULL};
+    const struct otlp_service service = {.name = beside ? beside->script : SERVICE,
+                                         .group = beside ? SERVICE : NULL};
     script->metrics.target = &script->target;
     script->metrics.service = service;
     otlp_lines_begin(&script->lines, &service,

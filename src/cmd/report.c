@@ -383,6 +383,8 @@ static void write_head(struct report *report)
                    model->command[0] ? model->command : model->name);
     if (model->pid)
         text_printf(&report->out, ", process %" PRIu32, model->pid);
+    if (model->host[0])
+        terminal_print(&report->out, " on %s", model->host);
     if (day[0])
         text_printf(&report->out, ", from %s.%06" PRIu64 " on", day, start % NSEC_PER_SEC / NSEC_PER_USEC);
     text_add(&report->out, options->stats ? "\n\n" : "; times in microseconds since its beginning\n\n");

@@ -87,7 +87,7 @@ struct export_table {
     struct tracepoint_plan **plans; /* by the tracepoint's id; as long as the model's list */
     struct type_plan *types;
     struct word *owner_types;
-    struct word recording_name;
+    struct word recording_name, host;
     struct cell *cells; /* of the row that is being made */
     size_t cell_count;
     size_t row_room,

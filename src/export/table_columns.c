@@ -289,6 +289,8 @@ static int make_words(struct export_table *table)
         return -ENOMEM;
     int error = word_make(table, &table->recording_name, name, strlen(name));
     if (!error)
+        error = word_make(table, &table->host, model->host, strlen(model->host));
+    if (!error)
         error = type_words(table);
     return error ? error : plan_tracepoints(table);
 }
@@ -330,6 +332,7 @@ void columns_free(struct export_table *table)
     for (size_t i = 0; table->owner_types && i < model->owner_count; i++)
         free(table->owner_types[i].bytes);
     free(table->recording_name.bytes);
+    free(table->host.bytes);
     free(table->columns);
     free(table->plans);
     free(table->types);

@@ -6,6 +6,7 @@
 
 enum {
     RECORDING,
+    HOST,
     UNIX_NS,
     TIME_NS,
     THREAD_ID,
@@ -31,6 +32,7 @@ enum {
 
 static const struct column_about columns[COLUMNS] = {
     [RECORDING] = {"recording", COLUMN_TEXT, "", "name of the recording's file", true},
+    [HOST] = {"host", COLUMN_TEXT, "", "name of the machine on which the program ran", false},
     [UNIX_NS] = {"unix_ns", COLUMN_UNSIGNED, "ns", "time since 1970; NULL if it is unknown", false},
     [TIME_NS] = {"time_ns", COLUMN_UNSIGNED, "ns",
                  "time on CLOCK_BOOTTIME; since the first event where that is unknown", true},

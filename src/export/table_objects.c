@@ -14,6 +14,7 @@
 
 enum {
     RECORDING,
+    HOST,
     UNIX_NS,
     TIME_NS,
     THREAD_ID,
@@ -38,6 +39,7 @@ enum {
 
 static const struct column_about columns[COLUMNS] = {
     [RECORDING] = {"recording", COLUMN_TEXT, "", "name of the recording's file", true},
+    [HOST] = {"host", COLUMN_TEXT, "", "name of the machine on which the program ran", false},
     [UNIX_NS] = {"unix_ns", COLUMN_UNSIGNED, "ns",
                  "when the object began, or was first seen, since 1970; NULL if it is unknown", false},
     [TIME_NS] = {"time_ns", COLUMN_UNSIGNED, "ns",

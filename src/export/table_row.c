@@ -23,6 +23,8 @@ void row_begin(struct export_table *table)
 {
     table->cell_count = table->text_room = 0;
     row_word(table, 0, &table->recording_name);
+    if (table->model->host[0])
+        row_word(table, 1, &table->host);
 }
 
 void row_number(struct export_table *table, unsigned column, uint64_t number)

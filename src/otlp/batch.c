@@ -27,7 +27,8 @@ int batch_init(struct batch *batch, const struct recording *recording, bool is_j
     const struct recording_model *model = recording_model(recording);
     *batch = (struct batch){.encoder = {.is_json = is_json}};
     struct encoder encoder = {.out = &batch->resource, .is_json = is_json};
-    const struct otlp_service service = {model->name[0] ? model->name : "unknown_service", NULL};
+    const struct otlp_service service = {.name = model->name[0] ? model->name : "unknown_service",
+                                         .host = model->host[0] ? model->host : NULL};
     envelope_resource(&encoder, &service);
     if (model->pid)
         attribute_unsigned(&encoder, ENVELOPE_ATTRIBUTES, "process.pid", model->pid);

@@ -18,8 +18,9 @@ const struct envelope envelope_logs = {"resourceLogs", "scopeLogs", "logRecords"
 
 void envelope_resource(struct encoder *encoder, const struct otlp_service *service)
 {
-    char host[256] = "";
-    const bool has_host = !gethostname(host, sizeof host - 1) && host[0];
+    char own[256] = "";
+    const char *host = service->host ? service->host : own;
+    const bool has_host = (service->host || !gethostname(own, sizeof own - 1)) && host[0];
     attribute_text(encoder, ENVELOPE_ATTRIBUTES, "service.name", service->name);
     if (service->group)
         attribute_text(encoder, ENVELOPE_ATTRIBUTES, "service.namespace", service->group);

@@ -14,7 +14,7 @@ extern const struct envelope envelope_spans, envelope_metrics, envelope_logs;
 /* Numbers of fields: of the items in their scope, of attributes in the resource. */
 enum { ENVELOPE_ITEMS = 2, ENVELOPE_ATTRIBUTES = 1 };
 
-/* Writes the attributes that every resource has: the service, this host. */
+/* Writes the attributes that every resource has: the service, its host. */
 void envelope_resource(struct encoder *encoder, const struct otlp_service *service);
 /* Writes everything before the first item. resource: its attributes, encoded. */
 void envelope_begin(struct encoder *encoder, const struct envelope *envelope, const struct text *resource);

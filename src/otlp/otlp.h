@@ -29,6 +29,7 @@ enum { OTLP_TRACE_ID = 16 };
 struct otlp_service {
     const char *name;
     const char *group; /* several on one host belong to it: each is an instance there; NULL: it is in none */
+    const char *host;  /* its machine; NULL: this one */
 };
 
 struct otlp_span {

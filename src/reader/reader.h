@@ -90,6 +90,7 @@ struct recording_model {
     const struct recording_tracepoint *const *tracepoints; /* index = id; may hold NULL */
     size_t tracepoint_room;
     const char *name, *command; /* of the program, "" if unknown */
+    const char *host;           /* the node name of the machine that it ran on; "" if unknown */
     uint32_t pid;               /* 0: unknown */
 };
 

@@ -682,7 +682,7 @@ static int spdk_open(struct recording *recording, struct text *why)
     recording->state = state;
     if (!(state->runs = calloc(SPDK_LCORES_MAX, sizeof *state->runs)))
         return -ENOMEM;
-    recording->model.name = recording->model.command = "";
+    recording->model.name = recording->model.command = recording->model.host = "";
     if (!recording_read_all(recording, &state->header, sizeof state->header, 0) ||
         !recording_read_all(recording, &main_section, sizeof main_section,
                             state->header.offsets[SPDK_SECTION_MAIN]) ||

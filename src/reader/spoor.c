@@ -203,7 +203,7 @@ static int spoor_open(struct recording *recording, struct text *why)
     const struct layout_header *header = &state->header;
     if (!read_header(recording, &state->header, why))
         return -EINVAL;
-    recording->model.name = recording->model.command = "";
+    recording->model.name = recording->model.command = recording->model.host = "";
     recording->model.pid = header->pid;
     recording->live = spoor_is_live(recording);
     timeline_init(&recording->timeline, header->counter_hz);

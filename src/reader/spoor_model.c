@@ -53,6 +53,7 @@ static void read_process(struct recording *recording, const struct section *sect
     item(section, 0, &process, sizeof process);
     recording->model.name = text_at(section, process.name);
     recording->model.command = text_at(section, process.command);
+    recording->model.host = text_at(section, process.host);
 }
 
 /* Adds groups to the model. Its arrays grow by being copied, because there are few of them, and pointers into the

@@ -114,6 +114,23 @@ def compare(spans, objects):
     return None if 0 < wall < 600 * 10**9 else f"the first was {wall} ns ago"
 
 
+def recording_of_another_machine():
+    """A recording says where it was made: in a namespace with another name."""
+    own = ["unshare", "--uts", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    if subprocess.run([*own, "true"], capture_output=True).returncode:
+        print("skip a recording of another machine: no namespace can be made here")
+        return
+    file = record(*own, "sh", "-c", 'echo elsewhere >/proc/sys/kernel/hostname && exec "$@"', "sh", "./recording", "far", "1", "1", "0")
+    done = report("-f", file, "--otlp", "far.json")
+    about = attributes(lines_of("far.json")[0]["resourceSpans"][0]["resource"])
+    result("its spans are of the machine where it was made", None if about["host.name"] == "elsewhere" != os.uname().nodename else (about, done.stderr))
+    terminal, stream = os.openpty()
+    subprocess.run([spoor, "report", "-f", file], stdout=stream, timeout=60)
+    result("which is told on a terminal", None if b": ./recording far 1 1 0, process " in (said := os.read(terminal, 4096)) and b" on elsewhere, from " in said else said)
+    os.close(terminal)
+    os.close(stream)
+
+
 def part_recording():
     file = record("./recording", "small", "300", "3", "0")
     objects = expected(file)
@@ -125,6 +142,7 @@ def part_recording():
     model_pid = int(re.search(r"process (\d+)|pid[_ .]?(\d+)|-(\d+)", os.path.basename(file) + "-0")[0].strip("-pidprocess. ") or 0)
     result("the resource is the program", None if resource["service.name"] == "small" and resource["process.command_line"] == "./recording small 300 3 0"
            and resource["host.name"] == os.uname().nodename and isinstance(resource["process.pid"], int) else (resource, model_pid))
+    recording_of_another_machine()
     result("the scope is spoor", None if requests[0]["resourceSpans"][0]["scopeSpans"][0]["scope"]["name"] == "spoor" else requests[0])
     result("its events about nothing are told", None if "900 events are about no object" in done.stderr else done.stderr)
     result("requests are bounded", None if len(requests) > 1 and all(len(spans_of([request])) <= 512 for request in requests) else len(requests))

@@ -127,7 +127,7 @@ static void test_log_queue(void **state)
     uint64_t taken = 0;
     (void)state;
     memset(line, 'x', sizeof line);
-    log_queue_init(&queue, &(struct otlp_service){"test", NULL}, true);
+    log_queue_init(&queue, &(struct otlp_service){.name = "test"}, true);
     assert_false(log_queue_take(&queue, true, &request));
     assert_false(log_queue_add(&queue, 1, LOG_INFO, "a", 1));
     assert_false(log_queue_take(&queue, false, &request)); /* it is neither full nor old */
