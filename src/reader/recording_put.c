@@ -104,6 +104,7 @@ static void put_model(struct text *out, const struct recording *recording)
     find_enumerations(out, model, &enumerations);
     put_name(out, model->name);
     put_name(out, model->command);
+    put_name(out, model->host);
     wire_put(out, model->pid);
     wire_put(out, model->group_count);
     for (size_t i = 0; i < model->group_count; i++) {

@@ -147,6 +147,7 @@ static void take_model(struct cursor *in, struct recording *recording)
         (const struct recording_tracepoint **)(uintptr_t)model->tracepoints;
     model->name = take_name(in, &recording->arena);
     model->command = take_name(in, &recording->arena);
+    model->host = take_name(in, &recording->arena);
     model->pid = (uint32_t)wire_take(in);
     take_groups(in, recording);
     take_types(in, recording, TYPES_MAX, &model->objects, &model->object_count);

@@ -100,6 +100,7 @@ static void the_same_comes(void **state)
     const struct recording_model *a = recording_model(here), *b = recording_model(apart);
     assert_string_equal(a->name, b->name);
     assert_string_equal(a->command, b->command);
+    assert_string_equal(a->host, b->host);
     assert_int_equal(a->pid, b->pid);
     assert_int_equal(a->tracepoint_room, b->tracepoint_room);
     assert_int_equal(a->object_count, b->object_count);
