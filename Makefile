@@ -38,8 +38,8 @@ FUZZ_SECONDS ?= 60
 
 VERSION  := 0.1.0
 # Warnings stop a build with the compilers that were seen to have none. Later ones may know more of them, which is no reason not to build.
-GCCS   := 9 10 11 12 13 14
-CLANGS := 11 12 13 14 15 16 17 18 19
+GCCS   := 9 10 11 12 13 14 15 16
+CLANGS := 11 12 13 14 15 16 17 18 19 20 21
 werror = $(if $(filter $(if $(findstring clang,$(1)),$(CLANGS),$(GCCS)),$(firstword $(subst ., ,$(shell $(1) -dumpversion 2>/dev/null)))),-Werror)
 WARNINGS := -Wall -Wextra $(call werror,$(CC)) -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 OPTIMISE ?= -O2
@@ -194,10 +194,11 @@ $(BUILD)/gen/history.inc: tools/embed $(wildcard src/page/* src/page/history/*)
 	@mkdir -p $(@D)
 	@tools/embed src/page/history >$@
 
+# Versions of cmocka have different names for some assertions, and call the older ones deprecated.
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libtracer.a $(BUILD)/libspoor.a
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
-	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -MMD -MP $(LDFLAGS) -o $@ $< \
+	@$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) -Wno-missing-prototypes -Wno-deprecated-declarations -MMD -MP $(LDFLAGS) -o $@ $< \
 		$(BUILD)/libtracer.a $(BUILD)/libspoor.a -lcmocka $(LDLIBS)
 
 

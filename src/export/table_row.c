@@ -119,9 +119,9 @@ int row_end(struct export_table *table, struct text *out)
 
 char *put_character(char *at, const char *bytes, size_t length, size_t *done)
 {
-    static const char replacement[3] = "\xef\xbf\xbd";
+    static const char replacement[] = "\xef\xbf\xbd";
     const size_t step = bytes[*done] ? utf8_length(bytes + *done, length - *done) : 0;
-    const size_t put = step ? step : sizeof replacement;
+    const size_t put = step ? step : sizeof replacement - 1;
     memcpy(at, step ? bytes + *done : replacement, put);
     *done += step ? step : 1;
     return at + put;

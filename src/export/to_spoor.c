@@ -245,8 +245,7 @@ static int write_head(struct to_spoor *to)
     };
     const uint64_t start = recording_start_stamp(to->job->recording),
                    real = recording_realtime(to->job->recording);
-    const struct layout_header header = {
-        .magic = LAYOUT_MAGIC,
+    struct layout_header header = {
         .version = LAYOUT_VERSION,
         .byte_order = LAYOUT_BYTE_ORDER,
         .header_bytes = sizeof header,
@@ -266,6 +265,7 @@ static int write_head(struct to_spoor *to)
         .rings_offset = to->blocks_at,
         .block_bytes = LAYOUT_BLOCK_BYTES,
     };
+    memcpy(header.magic, LAYOUT_MAGIC, sizeof header.magic);
     int error = convert_set_length(to->job->file, to->end, to->job->why);
     if (!error)
         error = write_owners(to);

@@ -113,7 +113,7 @@ static void a_long_line_is_cut(void **state)
         struct diagnostics diagnostics = {.arena = &arena};
         diagnose_error(&diagnostics, (struct span){&source, places[i], places[i] + 2}, "here");
         diagnostics_render(&text, &diagnostics, DIAGNOSTIC_ERROR, false);
-        char *shown = strchr(text_string(&text), '\n') + 1;
+        const char *shown = strchr(text_string(&text), '\n') + 1;
         size_t length = strcspn(shown, "\n");
         assert_in_range(length, 2, 1000);
         assert_memory_equal(shown, "\xc3\xa4", 2);

@@ -120,7 +120,7 @@ static int see(void *context, const struct elf_symbol *symbol)
     return 0;
 }
 
-static int stop(void *context, const struct elf_symbol *symbol)
+static int stop_at_third(void *context, const struct elf_symbol *symbol)
 {
     (void)symbol;
     return ++*(int *)context == 3 ? 99 : 0;
@@ -140,7 +140,7 @@ static void a_library(void **state)
     assert_int_equal(elf_file_each_function(file, "mall*", see, &few), 0);
     assert_true(few.malloc && few.count < 20);
     int calls = 0;
-    assert_int_equal(elf_file_each_function(file, NULL, stop, &calls), 99);
+    assert_int_equal(elf_file_each_function(file, NULL, stop_at_third, &calls), 99);
     assert_int_equal(calls, 3);
     size_t size;
     assert_non_null(elf_file_build_id(file, &size));

@@ -181,7 +181,17 @@ static void structs(void **state)
         uint8_t flag, pad;
         uint16_t inner, data_loc, data_length;
         char data[4];
-    } sample = {-5, {0xf6, 0x01}, "full66", 0xabc, {1, 2}, 1, 0, 9, offsetof(struct sample, data), 3, "hi"};
+    } sample = {-5,
+                {0xf6, 0x01},
+                {'f', 'u', 'l', 'l', '6', '6'},
+                0xabc,
+                {1, 2},
+                1,
+                0,
+                9,
+                offsetof(struct sample, data),
+                3,
+                "hi"};
     struct type number = {.kind = TYPE_STRUCT, .size = 2, .count = 1};
     struct field inner = {.name = "inner", .type = &type_u16};
     number.fields = &inner;

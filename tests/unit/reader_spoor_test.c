@@ -105,7 +105,6 @@ static struct file *make_file(void)
         {.enumeration = 7, .value = 1, .name = NAME(sizeof values, 32)}};
     const struct layout_relation relation = {.tracepoint = 1, .argument = 1, .object = 2};
     file->header = (struct layout_header){
-        .magic = LAYOUT_MAGIC,
         .version = version,
         .byte_order = LAYOUT_BYTE_ORDER,
         .header_bytes = is_old ? LAYOUT_V2_HEADER_BYTES : sizeof file->header,
@@ -130,6 +129,7 @@ static struct file *make_file(void)
         .directory_offset = is_old ? UINT64_MAX : DIRECTORY_OFFSET, /* what the old header does not have */
         .place_bytes = is_old ? UINT64_MAX : sizeof(struct layout_place),
     };
+    memcpy(file->header.magic, LAYOUT_MAGIC, sizeof file->header.magic);
     put_section(file, LAYOUT_SECTION_ENUMERATORS, values, sizeof *values, 2, names, sizeof names);
     put_section(file, LAYOUT_SECTION_OBJECTS, objects, sizeof *objects, 2, names, sizeof names);
     put_section(file, LAYOUT_SECTION_OWNER_TYPES, &owner, sizeof owner, 1, names, sizeof names);

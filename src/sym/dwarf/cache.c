@@ -25,7 +25,7 @@ enum {
     WORTH_ENTRIES = 5000, /* fewer entries are made again as fast as they are read */
     NAME_MAX_BYTES = 64
 };
-static const char cache_magic[8] = "spoornx3";
+static const char cache_magic[] = "spoornx3"; /* 8 bytes, no NUL */
 static const char cache_suffix[] = ".names";
 
 struct header {
