@@ -19,8 +19,8 @@ static const uint64_t for_tracing =
     BIT(OWN_CAP_BPF) | BIT(OWN_CAP_PERFMON) | BIT(CAP_SYS_RESOURCE) |
     BIT(CAP_IPC_LOCK) |                                 /* memory of maps, for older kernels */
     BIT(OWN_CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYSLOG) | /* map_files, addresses of the kernel */
-    BIT(CAP_KILL) |                                     /* the command of -c, of whatever user */
-    BIT(CAP_SETUID) | BIT(CAP_SETGID);                  /* readers are another user: sandbox.h */
+    BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL);  /* readers are another user: sandbox.h */
+static const uint64_t for_command = BIT(CAP_KILL);
 static const uint64_t for_opening = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN);
 static const uint64_t for_removing = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER);
 
@@ -105,7 +105,8 @@ int privilege_keep(unsigned uses)
 {
     const int error = keep_capabilities(for_reading | (uses & PRIVILEGE_TRACE ? for_tracing : 0) |
                                         (uses & PRIVILEGE_OPEN_FILES ? for_opening : 0) |
-                                        (uses & PRIVILEGE_REMOVE_FILES ? for_removing : 0));
+                                        (uses & PRIVILEGE_REMOVE_FILES ? for_removing : 0) |
+                                        (uses & PRIVILEGE_COMMAND ? for_command : 0));
     const int refusal = refuse_calls();
     return error ? error : refusal;
 }

@@ -29,6 +29,7 @@ struct replay_run {
     /* Events before this time or, if the recording's clock is its own, this counter are passed over, but for lifetimes. Both are
      * 0 where all events count. */
     uint64_t since, since_stamp;
+    bool has_few_rights;   /* what reading does not take was given up */
     uint64_t *overwritten; /* events that each recording had lost before the trace began; or NULL */
 };
 
@@ -188,11 +189,21 @@ static void close_recordings(struct session *session)
     session->environment.replay = NULL;
 }
 
+/* Where the kernel takes part, processes of their own read the recordings. */
+static void give_up_rights(struct session *session)
+{
+    if (session->environment.is_live_replay || session->replay->has_few_rights)
+        return;
+    session->replay->has_few_rights = true;
+    rights_to_read(session);
+}
+
 /* Opens the recording of the command, once it has one that declares a tracepoint. */
 static int open_of_command(struct session *session)
 {
     struct replay **replay = &session->environment.replay;
     struct text why = {0};
+    give_up_rights(session); /* the command runs already */
     int error =
         replay_open(NULL, &session->target.child.pid, 1, session->environment.is_live_replay, replay, &why);
     if (!error && !recording_model(replay_recording(*replay, 0))->tracepoint_room)
@@ -217,6 +228,7 @@ int replay_open_recordings(struct session *session)
     }
     if (options->command)
         return child_run_until(session, open_of_command);
+    give_up_rights(session);
     error = replay_open(options->recordings, options->pids, options->pid_count,
                         session->environment.is_live_replay, &session->environment.replay, &why);
     if (error) {

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/privilege.h"
 #include "session/state.h"
 
 enum {
@@ -55,27 +54,6 @@ static void leave_kernel(struct session *session)
         kernel_leave(session->kernel);
 }
 
-/* A program that traces with libspoortracer goes on with other things, and a script that may run commands runs them with
- * the rights of spoor. */
-static int give_up_privileges(struct session *session)
-{
-    const struct action_table *actions = &session->actions;
-    unsigned uses = (session->kernel ? PRIVILEGE_TRACE : 0) |
-                    (session->options.rotate_bytes ? PRIVILEGE_OPEN_FILES : 0) |
-                    (session->options.keep_files ? PRIVILEGE_REMOVE_FILES : 0) |
-                    (session->options.makes_files ? PRIVILEGE_OPEN_FILES | PRIVILEGE_REMOVE_FILES : 0);
-    if (session->options.is_embedded || session->options.is_unsafe)
-        return 0;
-    for (size_t i = 0; i < actions->count; i++)
-        if (actions->items[i].builtin && actions->items[i].builtin->flags & BUILTIN_MAKES_FILES)
-            uses |= PRIVILEGE_OPEN_FILES;
-    int error = privilege_keep(uses);
-    if (error && !session->options.no_warnings)
-        session_report(session, "WARNING: privileges that are not needed any more cannot be given up: %s\n",
-                       strerror(-error));
-    return 0;
-}
-
 static int release_command(struct session *session)
 {
     return session->options.command ? child_release(session) : 0;
@@ -107,7 +85,7 @@ static const struct {
     {grow_begin, NULL, true},
     {live_replay_begin, NULL, true},
     /* Before there are threads, which would keep theirs. */
-    {give_up_privileges, NULL, false},
+    {rights_settle, NULL, false},
     {special_start_timers, special_stop_timers, false},
     {release_command, NULL, true},
 };

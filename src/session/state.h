@@ -77,6 +77,14 @@ int session_load_program(struct session *session, size_t program);
 /* Whether the maps of the image are those in `before`, maps that were added aside, and counters have room. */
 bool session_maps_unchanged(const struct session *session, const struct image_map *before, size_t count);
 
+/* ---- rights.c ---- */
+
+/* Keeps what reading recordings takes, before the first byte of one is read. Which files the script makes is not known until it
+ * is compiled, so the rights to make and to remove files are kept as well. */
+void rights_to_read(struct session *session);
+/* Keeps what the script as it was compiled goes on needing. 0. */
+int rights_settle(struct session *session);
+
 /* ---- attach.c ---- */
 
 /* How far attaching is, for the user. `session` is set by the caller, the rest is 0 at first. */

@@ -163,6 +163,23 @@ check "all threads have what rights are left" \
     [ "$(cat "/proc/$tracer/task/"*/status | grep -E '^(CapEff|CapPrm|Seccomp):' | sort -u | wc -l)" = 3 ]
 end_trace
 
+# The description, which the script is compiled with, is read with few rights, too.
+strace -f -y -o calls -e trace=read,pread64,preadv,capset,prctl "$build/spoor" -q -e 'trace:bdev:* { @ = count(); }' -f "$recording" >out 2>errors
+check "under strace a script counts" grep -qx '@: 2000' out
+before_reading() {
+    awk '/ capset\(.*= 0/ { few = !/CAP_BPF|CAP_SYS_ADMIN|CAP_KILL/ } /PR_SET_SECCOMP, SECCOMP_MODE_FILTER.*= 0/ { filtered = 1 }
+        /read[v64]*\([0-9]+<[^>]*\.spoor>/ { print few && filtered ? "few" : "all"; exit }' calls
+}
+check "rights are given up before a byte of the recording is read" [ "$(before_reading)" = few ]
+chmod 755 "$dir"
+mkdir -m 777 theirs
+SUDO_UID=65534 SUDO_GID=65534 SPOOR_TRACE_DIR=$dir/theirs begin_trace 'trace:bdev:* { printf("event\n"); }' -c './recording of-a-user 0 1 1000 4096'
+check "the recording of a command is read" until_true has event 20
+pid=$(pgrep -P "$tracer" -x recording)
+check "the command is another user" [ "$(says "$pid" Uid)" = 65534 ]
+end_trace
+check "and ends with the trace" until_true not test -e "/proc/$pid/exe"
+
 # Beside probes of the kernel a process reads each.
 SPOOR_TRACE_DIR=$dir ./recording goes 0 1 1000 4096 >/dev/null 2>&1 <hold &
 other=$!

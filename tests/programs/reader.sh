@@ -108,7 +108,7 @@ check "-t tells the counter, -T the step" shown -t -T -- '^ *[0-9]+: *[0-9.]+ \(
 check "by the program's name" sh -c "'$spoor' report -s quick 2>errors | cmp -s - all"
 if command -v script >/dev/null; then
     script -qec "stty cols 80; '$spoor' report -f '$file'" /dev/null </dev/null 2>errors | tr -d '\r' | grep -v ^NOTE >terminal
-    check "a head line on a terminal" sh -c "head -n 1 terminal | grep -qE '^$file: .*, process [0-9]+, from [0-9-]+ [0-9:.]+ on; times in microseconds'"
+    check "a head line on a terminal" sh -c "head -n 1 terminal | grep -qE '^$file: .*, process [0-9]+ on $(uname -n), from [0-9-]+ [0-9:.]+ on; times in microseconds'"
     sed -i 1,2d terminal
     check "lines fit the terminal" sh -c "[ \$(wc -l <terminal) -gt $read ] && ! grep -qE '.{81}' terminal"
 else
