@@ -26,6 +26,7 @@ struct stream {
     const struct recording_event *event;
     uint64_t time; /* time of the event */
     bool ready;    /* the event has not been handed out yet */
+    int error;     /* of reading events, after which there are none; 0: none yet */
     bool is_lost;  /* replay_take_lost() has returned it */
     /* no event before this time will come; UINT64_MAX: none at all, or the recording's clock is its own */
     uint64_t settled;
@@ -194,9 +195,13 @@ static int look(struct stream *stream)
 {
     if (stream->ready)
         return 1;
+    if (stream->error)
+        return stream->error;
     if (stream->next == stream->event_count) {
         int got = recording_next_few(stream->recording, stream->events, EVENTS);
         stream->event_count = stream->next = 0;
+        if (got < 0)
+            stream->error = got;
         if (got <= 0)
             return got;
         stream->event_count = got;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of recordings that another process reads (ask.c, service.c): the same comes as where this one reads, and when the
  * other dies or lies there are fewer events, and no harm. */
+#include <errno.h>
+
 #include "recorder_testing.h"
 #include "reader_testing.h"
 
+#include "reader/ask.h"
 #include "reader/replay.h"
 #include "sym/apart.h"
 
@@ -426,11 +429,42 @@ static void declared_later(void **state)
     }
 }
 
+static struct recording_format failing;
+
+static int fail_once(struct recording *recording, struct recording_event *events, int most)
+{
+    failing.events = recording_format_apart.events;
+    (void)recording, (void)events, (void)most;
+    return -ENOMEM;
+}
+
+/* Who only asks how far the recording is does not take an error away: the next event is still the error. */
+static void error_is_kept(void **state)
+{
+    (void)state;
+    open_usual("all");
+    const char *const paths[] = {spoor_trace_path(), NULL};
+    struct replay *replay;
+    struct text why = {0};
+    if (replay_open(paths, NULL, 0, true, &replay, &why))
+        fail_msg("%s", text_string(&why));
+    failing = recording_format_apart;
+    failing.events = fail_once;
+    replay_recording(replay, 0)->format = &failing;
+    SPOOR_RECORD(TCP_REQ_NEW, 0, 1);
+    replay_horizon(replay);
+    struct replay_event event;
+    assert_int_equal(replay_next(replay, &event), -ENOMEM);
+    assert_int_equal(replay_next(replay, &event), -ENOMEM);
+    replay_free(replay);
+    spoor_trace_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_same_comes), TEST(the_same_of_spdk), TEST(bursts_kept_up_with), TEST(bursts_at_times),
-        TEST(it_dies),        TEST(it_lies),          TEST(declared_later),
+        TEST(it_dies),        TEST(it_lies),          TEST(declared_later),      TEST(error_is_kept),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
