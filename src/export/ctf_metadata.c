@@ -139,6 +139,11 @@ void ctf_metadata(struct text *out, const struct recording *recording)
         put_quoted(out, model->name);
         text_add(out, ";\n");
     }
+    if (model->host[0]) {
+        text_add(out, "\thostname = ");
+        put_quoted(out, model->host);
+        text_add(out, ";\n");
+    }
     if (model->pid)
         text_printf(out, "\tvpid = %" PRIu32 ";\n", model->pid);
     text_printf(out,

@@ -44,6 +44,7 @@ enum field {
     TRACK_PARENT = 5,
     PROCESS_PID = 1,
     PROCESS_NAME = 6,
+    PROCESS_LABELS = 8, /* a viewer shows them beside the name */
     THREAD_PID = 1,
     THREAD_TID = 2,
     THREAD_NAME = 5,
@@ -499,6 +500,8 @@ static void put_head(struct perfetto *perfetto, struct text *out)
     const size_t process = proto_open(out, TRACK_PROCESS);
     proto_signed(out, PROCESS_PID, (int32_t)model->pid);
     put_string(out, PROCESS_NAME, name);
+    if (model->host[0])
+        put_string(out, PROCESS_LABELS, model->host);
     proto_close(out, process);
     proto_close(out, track);
     proto_close(out, packet);

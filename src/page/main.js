@@ -21,7 +21,8 @@ function showTab(name) {
 
 function makeAbout() {
     const name = (tracepoint) => tracepoint.group + ':' + tracepoint.name;
-    const facts = [['program', clean(tables.program)], ['command', clean(tables.command) || 'unknown'], ['process', tables.pid || 'unknown'], ['recording', clean(tables.path)],
+    const facts = [['program', clean(tables.program)], ['command', clean(tables.command) || 'unknown'], ['process', tables.pid || 'unknown'], ['host', clean(tables.host) || 'unknown'],
+        ['recording', clean(tables.path)],
         ['format', tables.spdk ? "SPDK's" : "spoor's"], ['begins', wall(0) || 'at a time that is not known'],
         ['events', commas(tables.events)], ['from', exact(tables.first)], ['to', exact(tables.last)], ['objects', commas(tables.objectCount)]];
     if (tables.clockError) facts.push(['times are exact to', brief(Number(tables.clockError))]);

@@ -95,6 +95,10 @@ void event_json_head(struct text *out, const struct recording *recording)
             out,
             ",\n\"boot_clock\": {\"tsc\": %" PRIu64 ", \"time_ns\": %" PRIu64 ", \"error_ns\": %" PRIu64 "}",
             recording_start_stamp(recording), recording_start(recording), recording_clock_error(recording));
+    if (model->host[0]) {
+        text_add(out, ",\n\"host\": ");
+        json_string(out, model->host);
+    }
     text_add(out, ",\n\"entries\": [");
 }
 

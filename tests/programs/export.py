@@ -26,6 +26,7 @@ class Recording:
         self.entries = [e for e in document["entries"] if "tpoint" in e]
         self.merged = [e for e in document["entries"] if "tpoint" not in e]
         self.all = document["entries"]
+        self.host = document.get("host", "")
         for entry in self.entries:
             tracepoint = self.tracepoints[entry["tpoint"]]
             entry["time"] = int(entry["time_ns"])
@@ -121,6 +122,9 @@ def perfetto(path, recording):
             need(entry["track"] in tracks, "a track that is not there")
             events.append(entry)
 
+    machines = [dict(fields(track[3])).get(8, b"").decode() for track in tracks.values() if 3 in track]
+    need(machines in ([recording.host], []), "the machine", machines)
+
     # Every recorded event once, in order, with everything that it says.
     recorded = [e for e in events if e["recorded"]]
     need(len(recorded) == len(recording.entries), "events:", len(recorded), "for", len(recording.entries))
@@ -209,6 +213,8 @@ def braces(text):
 def ctf(path, recording, begin, end):
     done = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", path], capture_output=True, text=True)
     need(done.returncode == 0 and "ERROR" not in done.stderr, done.stderr)
+    machine = re.search(r'\thostname = "(.*)";', open(path + "/metadata").read())
+    need((machine[1] if machine else "") == recording.host, "the machine", machine)
     lines = done.stdout.splitlines()
     need(len(lines) == len(recording.entries), "events:", len(lines), "for", len(recording.entries))
     discarded = sum(int(n) for n in re.findall(r"discarded (\d+) event", done.stderr))

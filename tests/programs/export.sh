@@ -57,6 +57,7 @@ names=(i=bdev_io r=tcp_req)
 record small 300 3 0
 absolute="$begin $end"
 exported "a recording" -f "$file"
+check "it says on which machine it was made" grep -qxF "\"host\": \"$(uname -n)\"," json
 exported "a group" -f "$file" --group bdev
 exported "an object" -f "$file" --object r42
 exported "an owner and a window" -f "$file" --owner t02 --from 0 --to 10s

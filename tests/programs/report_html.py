@@ -348,7 +348,9 @@ def tells_who_waited(browser, name):
     more = int(re.sub(r"\D", "", row[3].rsplit("and", 1)[1]))
     say("the slowest object names whom it waited for", row[0] == key and row[3].startswith(f"{kind} {micros((end - begin) / 1000)} µs: ")
         and len(named) == 3 and set(named) <= others and more + 3 >= len(others), (row, len(others)))
-    start = int(re.sub(r"\D", "", dict(page.table("The recording"))["from"]))
+    facts = dict(page.table("The recording"))
+    say("it says on which machine it was recorded", facts["host"] == os.uname().nodename, facts)
+    start = int(re.sub(r"\D", "", facts["from"]))
     first = min(step[1] for step in steps)
     middle = (first + max(step[2] for step in steps)) // 2
     page.go(f"s={middle - 200000 - first + start},{middle - first + start}")

@@ -32,6 +32,8 @@ static void put_head(const struct page *page, struct text *out, const struct exp
     json_string(out, model->name ? model->name : "");
     text_add(out, ", \"command\": ");
     json_string(out, model->command);
+    text_add(out, ", \"host\": ");
+    json_string(out, model->host);
     text_printf(out,
                 ", \"pid\": %" PRIu32 ", \"spdk\": %s, \"start\": \"%" PRIu64 "\", \"realtime\": \"%" PRIu64
                 "\", \"clockError\": ",
