@@ -195,10 +195,7 @@ static void hear_mark(struct remote_host *host, const char *word)
         send_binary(host, word + strlen(need));
     } else if (!strcmp(word, "have") || !strcmp(word, "copied")) {
         host->state = HOST_STARTING;
-    } else {
-        host_fail(host, "spoor could not be copied: %s",
-                  host->why.length ? text_string(&host->why) : "its shell does not say why");
-    }
+    } /* failed: its shell ends, and on its error stream stands why */
 }
 
 /* A login may print anything before. Returns false when there is no whole line any more. */
@@ -332,7 +329,7 @@ static void hear_all(struct remote_host *host)
 void host_wait(const struct remote_host *host, struct pollfd *streams)
 {
     const bool copies = host->state == HOST_COPYING && host->copied < host->common->binary.size;
-    const bool sends = copies || host->sending.length > host->sent;
+    const bool sends = host->ssh.out >= 0 && (copies || host->sending.length > host->sent);
     const bool is_full = merge_is_full(host->common->merge, host->index);
     streams[0] = (struct pollfd){sends ? host->ssh.in : -1, POLLOUT, 0};
     streams[1] = (struct pollfd){is_full ? -1 : host->ssh.out, POLLIN, 0};
@@ -363,15 +360,6 @@ static void send_some(struct remote_host *host)
     }
 }
 
-/* All that it had to say has come. */
-static void finish(struct remote_host *host)
-{
-    if (host->cannot_start)
-        host_fail(host, "the script cannot be started there");
-    else
-        be_over(host);
-}
-
 static void be_gone(struct remote_host *host)
 {
     static const char *const stages[] = {
@@ -379,8 +367,23 @@ static void be_gone(struct remote_host *host)
         [HOST_STARTING] = "spoor could not be started",  [HOST_MEASURING] = "the connection was lost",
         [HOST_COMPILING] = "the connection was lost",    [HOST_READY] = "the connection was lost",
         [HOST_RUNNING] = "the connection was lost"};
+    struct text why = {0};
     drain_errors(host);
-    host_fail(host, "%s%s%s", stages[host->state], host->why.length ? ": " : "", text_string(&host->why));
+    if (host->why.length)
+        text_printf(&why, ": %s", text_string(&host->why));
+    host_fail(host, "%s%s", stages[host->state], text_string(&why));
+    text_free(&why);
+}
+
+/* All that it had to say has come. */
+static void finish(struct remote_host *host)
+{
+    if (host->state != HOST_LEAVING)
+        be_gone(host);
+    else if (host->cannot_start)
+        host_fail(host, "the script cannot be started there");
+    else
+        be_over(host);
 }
 
 static void receive(struct remote_host *host)
@@ -405,8 +408,7 @@ static void receive(struct remote_host *host)
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         close(host->ssh.out);
         host->ssh.out = -1;
-        if (host->state != HOST_LEAVING)
-            be_gone(host);
+        hear_of(host);
     }
 }
 
@@ -424,10 +426,11 @@ void host_look(struct remote_host *host, uint64_t now)
 {
     const bool begins = host->state == HOST_COMPILING || (host->state == HOST_RUNNING && !host->is_live);
     const uint64_t bound = host->state == HOST_LOGGING_IN ? LOGIN_MS : begins ? COMPILE_MS : SILENCE_MS;
+    /* The connection brings both of its streams in an order of its own. */
+    const bool ends = host->state == HOST_LEAVING || (host->state != HOST_OVER && host->ssh.out < 0);
     if (merge_is_full(host->common->merge, host->index)) /* it may be waiting for us */
         hear_of(host);
-    else if (host->state == HOST_LEAVING &&
-             ((host->ssh.out < 0 && host->ssh.err < 0) || now - host->heard > LEAVING_MS))
+    else if (ends && ((host->ssh.out < 0 && host->ssh.err < 0) || now - host->heard > LEAVING_MS))
         finish(host);
     else if (host->state < HOST_LEAVING && host->state != HOST_READY && now - host->heard > bound)
         host_fail(host, "it has not answered for %u s", (unsigned)(bound / 1000));

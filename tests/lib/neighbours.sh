@@ -3,6 +3,7 @@
 # group with limits, first in line when memory runs out; and nothing is left when it is over.
 
 NEIGHBOURS_LOCK=/tmp/spoor-tests.lock
+NEIGHBOURS_MACHINE= # below which the machine's files are looked at
 NEIGHBOURS_MEMORY=$((6 << 30))
 NEIGHBOURS_PROCESSES=16384 # and threads: recorder_threads has ten thousand
 group_procs= # where a process is written to, to be in the groups of the suite: one file for each hierarchy
@@ -172,14 +173,14 @@ export -f neighbour_run neighbour_is_left neighbour_settle neighbour_remaining
 
 # neighbours_state: what tests may not leave behind, a line each.
 neighbours_state() {
-    local file
+    local file machine=$NEIGHBOURS_MACHINE
     for file in uprobe_events kprobe_events; do
-        sed -n "s#^[^ ]*:\(spoor_[^ ]*\).*#a definition in $file: \1#p" /sys/kernel/tracing/$file /sys/kernel/debug/tracing/$file
+        sed -n "s#^[^ ]*:\(spoor_[^ ]*\).*#a definition in $file: \1#p" "$machine"/sys/kernel/{,debug/}tracing/$file
     done 2>/dev/null
-    awk '{ print "a mount: " $5 }' /proc/self/mountinfo
-    ls -A /run/netns 2>/dev/null | sed 's/^/a network namespace: /'
+    awk '{ print "a mount: " $5 }' "$machine/proc/self/mountinfo"
+    ls -A "$machine/run/netns" 2>/dev/null | sed 's/^/a network namespace: /'
     # Directories that mktemp made are somebody else's: tests have theirs in TMPDIR. So are recordings of the living.
-    ls -A /dev/shm /var/tmp /tmp 2>/dev/null | grep spoor | grep -vE '^spoor-([a-z0-9-]+[.][A-Za-z0-9]{6}|tests[.].*)$' | while read -r file; do
+    ls -A "$machine"/{dev/shm,var/tmp,tmp} 2>/dev/null | grep spoor | grep -vE '^spoor-([a-z0-9-]+[.][A-Za-z0-9]{6}|tests[.].*)$' | while read -r file; do
         [[ $file =~ pid([0-9]+)$ && -e /proc/${BASH_REMATCH[1]} ]] || echo "a file: $file"
     done
 }

@@ -147,7 +147,7 @@ begin=$(used)
 while [ $(($(used) - begin)) -lt 100 ]; do sleep 0.05; done
 kill -INT $tracer
 wait $tracer
-check "Ctrl-C shows what was gathered" is weight interrupted.folded main 20 10000
+check "Ctrl-C shows what was gathered" is weight interrupted.folded profiled 20 10000
 kill $pid
 wait 2>/dev/null
 exit 0

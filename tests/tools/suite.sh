@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The suite on a tree of its own: what passes, fails, is skipped and is left behind is told and counted.
-# The suite that runs this one holds the lock: the inner one has another.
+# The suite that runs this one holds the lock, and its tests use the machine: the inner one has another of both.
 set -u
 root=$PWD
 tree=$(mktemp -d "${TMPDIR:-/tmp}/spoor-suite.XXXXXX") || exit 1
@@ -8,7 +8,10 @@ trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree"/{build/unit,tests/{lib,source,tools,programs,cases/some}}
 cp tests/run "$tree/tests/"
 cp tests/lib/*.sh "$tree/tests/lib/"
-sed -i "s#^NEIGHBOURS_LOCK=.*#NEIGHBOURS_LOCK=$tree/lock#" "$tree/tests/lib/neighbours.sh"
+sed -i "s#^NEIGHBOURS_LOCK=.*#NEIGHBOURS_LOCK=$tree/lock#; s#^NEIGHBOURS_MACHINE=.*#NEIGHBOURS_MACHINE=$tree/machine#" \
+    "$tree/tests/lib/neighbours.sh"
+mkdir -p "$tree"/machine/{sys/kernel/tracing,proc/self,run/netns,dev/shm,tmp}
+echo '1 0 0:1 / /usual rw - tmpfs' >"$tree/machine/proc/self/mountinfo"
 printf '%s\n' '#!/bin/sh' 'echo "  uprobe  yes  here"' >"$tree/build/spoor"
 printf '%s\n' '#!/bin/sh' '. "$2"' >"$tree/tests/case" # a case is a shell script here
 printf '%s\n' 'is known$ | elsewhere' >"$tree/tests/skips.txt"
@@ -42,6 +45,16 @@ echo 'echo "never heard of"; exit 77' >tests/cases/some/bad.case
 see "an unknown reason" '^FAIL skipped for a reason .*: case/some/bad: never heard of$' build
 echo ': >"$TMPDIR/forgotten"' >tests/cases/some/bad.case
 see "a file" 'files were left behind in TMPDIR: forgotten' build
+while IFS='|' read -r told command; do
+    echo "cd $tree/machine && $command" >tests/cases/some/bad.case
+    see "left behind" "^FAIL left behind: $told\$" build
+done <<'END'
+a definition in uprobe_events: spoor_1/f|echo p:spoor_1/f a:1 >sys/kernel/tracing/uprobe_events
+a mount: /mine|echo 2 1 0:2 / /mine rw - tmpfs >>proc/self/mountinfo
+a network namespace: mine|: >run/netns/mine
+a file: spoor-mine|: >tmp/spoor-mine
+a file: spoor_mine.pid1000000000|: >dev/shm/spoor_mine.pid1000000000
+END
 printf '%s\n' 'echo "not ok it"; exit 1' >tests/cases/some/bad.case
 if [ "$(id -u)" = 0 ] && grep -q ' - cgroup2 ' /proc/self/mountinfo; then
     echo 'sleep 1000 & exit 0' >tests/cases/some/bad.case
