@@ -421,6 +421,12 @@ if what == "long":
 if what == "machine":
     put(b"spoor-on: need \x1b[2Jpdp11\n")
     sys.exit()
+if what == "full": # its error stream comes behind its answer
+    put(b"spoor-on: need %s\nspoor-on: failed\n" % os.uname().machine.encode())
+    os.close(1)
+    time.sleep(1)
+    os.write(2, b"mkdir: no room\n")
+    os._exit(1)
 if what == "late":
     time.sleep(6)
     sys.exit()
@@ -486,6 +492,9 @@ def hosts_that_lie():
                           capture_output=True, text=True, env=home, timeout=30)
     check("a machine of another architecture", done.returncode == 1 and "another architecture, \\x1b[2Jpdp11," in done.stderr and
           "make static FOR=" in done.stderr, done)
+    done = subprocess.run([static, "-q", "--on", "full", "--ssh", f"sh {here}/false.sh", "-e", "begin { }"],
+                          capture_output=True, text=True, env=home, timeout=30)
+    check("what its error stream says late is why", done.stderr.startswith("ERROR: full: spoor could not be copied: mkdir: no room\n"), done)
     done = subprocess.run([static, "-q", "--on", "text", "--ssh", f"sh {here}/false.sh", "-e", "begin { }"],
                           capture_output=True, text=True, env=home, timeout=30)
     check("what is told has the host before each line", done.stderr == "text: \\x1b[2Jtold\ntext: b: forged\n", done)
