@@ -108,8 +108,9 @@ $(BUILD)/spoor: $(MAIN) $(BUILD)/libtracer.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) -pie -o $@ $^ $(LDLIBS)
 
 # One file that needs no other, for machines on which nothing can be installed; stripped. The linker warns of functions of
-# the C library that src/cmd/static.c stands in for, so what it says is shown when it fails.
-static:
+# the C library that src/cmd/static.c stands in for, so what it says is shown when it fails. Asked for together, `all` comes
+# before, because both make the same archive.
+static: | $(filter all,$(MAKECMDGOALS))
 	@tools/setup build static $(if $(FOR),cross)
 	@$(if $(FOR),tools/cross $(BUILD) $(FOR) static,$(MAKE) --no-print-directory $(BUILD)/spoor-static)
 $(BUILD)/spoor-static: $(MAIN) $(BUILD)/obj/cmd/static.o $(BUILD)/gen/microhttpd.o $(BUILD)/libtracer.a

@@ -27,6 +27,8 @@ static const char *const staying[] = {"e",
                                       "ssh",
                                       "on-binary",
                                       "output",
+                                      "svg",
+                                      "html",
                                       "histogram",
                                       "quiet",
                                       "B",
@@ -111,6 +113,12 @@ static void say(void *state, const char *text)
     command_write_in_time(text, PATIENCE_MS);
 }
 
+static int finish(void *state)
+{
+    const struct options *options = state;
+    return options->finish(options->finish_state, NULL);
+}
+
 /* The command line for hosts: options, scripts, parameters. Returns 0 or -ENOMEM. */
 static int make_words(const struct options *options, const struct source *sources, const char *const **words,
                       const char *const **names)
@@ -166,6 +174,10 @@ static int run_on(struct options *options, const struct source *sources)
         .is_terminal = output.is_terminal,
         .bcc_histograms = options->session.bcc_histograms,
         .builtins = &builtin_table,
+        .watcher = options->session.watcher,
+        .observer = options->session.observer,
+        .finish = options->finish ? finish : NULL,
+        .finish_state = options,
         .request = {words, count_of(words), names, count_of(names), output.is_terminal},
         .is_asked = &asked,
         .print = print,

@@ -43,8 +43,8 @@ struct options {
         const char *word;
     } * parts;
     size_t part_count;
-    /* Called when the trace is over and its maps can still be read, by commands that do more with them. Returns the exit
-     * status. NULL: nothing more is done. */
+    /* Called when the trace is over and its maps can still be read, by commands that do more with them. session: NULL, if
+     * the trace ran on other machines. Returns the exit status. NULL: nothing more is done. */
     int (*finish)(void *state, struct session *session);
     void *finish_state;
     /* Instead of running the sources; NULL: they are run. Returns the exit status. */

@@ -97,11 +97,13 @@ static void look_at_all(struct history *history, struct session *session)
 
 static void begin_looks(struct history *history, struct session *session)
 {
-    const struct print_names *names = session_printer(session)->names;
-    history->is_replay = session_is_replay(session);
+    const struct print_names *names = session ? session_printer(session)->names : NULL;
+    history->is_replay = session && session_is_replay(session);
     history->period = history->is_replay ? LOOK_REPLAY_NS : LOOK_NS;
     if (names && names->boot_to_wall)
         history->realtime = names->boot_to_wall(names->owner);
+    else if (!session)
+        history->realtime = clock_ahead(CLOCK_REALTIME);
 }
 
 static void passed(void *state, struct session *session, uint64_t time, bool is_end)
@@ -116,7 +118,8 @@ static void passed(void *state, struct session *session, uint64_t time, bool is_
     if (!history->period)
         begin_looks(history, session);
     history->is_ending = is_end;
-    look_at_all(history, session);
+    if (session)
+        look_at_all(history, session);
     const uint64_t after = clock_ns(CLOCK_MONOTONIC);
     history->next = time + history->period;
     history->next_look = after + (history->is_replay ? LOOK_REPLAY_SHARE : LOOK_SHARE) * (after - before);

@@ -72,13 +72,30 @@ void remote_end_report(struct remote_end *end, const char *text)
     send_message(end, REMOTE_REPORT, &payload);
 }
 
+static void map_emptied(void *state, const char *map, uint64_t moment)
+{
+    struct remote_end *end = state;
+    const uint64_t time = moment ? moment : clock_ns(CLOCK_BOOTTIME);
+    table_put(&end->emptied, map, (void *)(uintptr_t)time); // NOLINT(performance-no-int-to-ptr)
+}
+
+/* Returns when the map was emptied since it was printed before, or 0. */
+static uint64_t take_emptied(struct remote_end *end, const char *map)
+{
+    const uint64_t time = (uintptr_t)table_find(&end->emptied, map);
+    if (time)
+        table_put(&end->emptied, map, NULL);
+    return time;
+}
+
 static void map_printed(void *state, struct printer *printer, const struct map_snapshot *map, size_t top,
                         uint64_t divisor)
 {
     struct remote_end *end = state;
     struct text payload = {0};
     const uint64_t time = printer->moment ? printer->moment : clock_ns(CLOCK_BOOTTIME);
-    const struct portable_print print = {time, end->is_end, end->is_end && !printer->moment, top, divisor};
+    const struct portable_print print = {time, end->is_end, end->is_end && !printer->moment,
+                                         top,  divisor,     take_emptied(end, map->name)};
     portable_put(&payload, printer, map, &print);
     const bool is_too_long = payload.length > REMOTE_PAYLOAD_MAX;
     if (is_too_long) {
@@ -225,7 +242,7 @@ int remote_end_open(struct remote_end *end, struct remote_request *request)
 void remote_end_watch(struct remote_end *end, struct session_options *options)
 {
     end->observer = (struct session_observer){.state = end, .printed = printed, .passed = passed};
-    end->watcher = (struct map_watcher){.state = end, .printed = map_printed};
+    end->watcher = (struct map_watcher){.state = end, .printed = map_printed, .emptied = map_emptied};
     options->observer = &end->observer;
     options->watcher = &end->watcher;
     options->write = discard;

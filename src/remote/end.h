@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "base/table.h"
 #include "print/value.h"
 #include "remote/protocol.h"
 #include "session/session.h"
@@ -21,6 +22,7 @@ struct remote_end {
     bool listens;         /* a thread listens to the other end */
     pthread_mutex_t lock; /* held while something is sent */
     uint64_t marked;
+    struct table emptied; /* maps that were emptied since they were printed: the time, in a pointer */
     struct session_observer observer;
     struct map_watcher watcher;
 };

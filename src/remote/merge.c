@@ -11,12 +11,14 @@
 #include "print/json.h"
 #include "reader/json_read.h"
 #include "remote/round.h"
+#include "remote/shape.h"
 
 enum {
-    LINE_BYTES_MAX = 1 << 20,  /* of what no newline ends */
-    END_BYTES_MAX = 256 << 20, /* of what is of the end, from one host */
-    END_MAPS_MAX = 4096,       /* how many of them */
-    WAITING_MAPS_MAX = 1024,   /* how many maps of one host may wait before no more is read from it */
+    LINE_BYTES_MAX = 1 << 20,   /* of what no newline ends */
+    END_BYTES_MAX = 256 << 20,  /* of what is of the end, from one host */
+    END_MAPS_MAX = 4096,        /* how many of them */
+    SHAPE_BYTES_MAX = 16 << 20, /* of names and types that one host is the first to send */
+    WAITING_MAPS_MAX = 1024,    /* how many maps of one host may wait before no more is read from it */
 };
 
 struct item {
@@ -44,12 +46,15 @@ struct stream {
     struct item *end; /* its last line or map of the end */
     size_t end_bytes, end_maps;
     size_t waiting_maps;
+    size_t shape_bytes;
 };
 
 struct merge {
     const struct merge_options *options;
     struct list rounds, at_end; /* maps of the running trace; lines and maps of its end */
     size_t bytes;               /* of what waits */
+    uint64_t begun;             /* when the trace began */
+    struct shapes shapes;
     bool warned_of_types;
     struct printer printer;
     struct text out;
@@ -68,6 +73,37 @@ struct merge *merge_new(const struct merge_options *options)
                                       .bcc_histograms = options->bcc_histograms,
                                       .json_stack_text = true};
     return merge;
+}
+
+/* ---- who keeps what is printed ---- */
+
+/* Returns a time that a host named, within those of the trace. */
+static uint64_t moment_of(const struct merge *merge, uint64_t time)
+{
+    const uint64_t now = clock_ns(CLOCK_BOOTTIME);
+    return time < merge->begun ? merge->begun : time > now ? now : time;
+}
+
+static void tell_printed(const struct merge *merge, uint64_t time, const char *bytes, size_t length)
+{
+    const struct session_observer *observer = merge->options->observer;
+    for (; observer; observer = observer->next)
+        if (observer->printed)
+            observer->printed(observer->state, moment_of(merge, time), bytes, length);
+}
+
+static void tell_passed(const struct merge *merge, bool is_end)
+{
+    const struct session_observer *observer = merge->options->observer;
+    for (; observer; observer = observer->next)
+        if (observer->passed)
+            observer->passed(observer->state, NULL, clock_ns(CLOCK_BOOTTIME), is_end);
+}
+
+void merge_begin(struct merge *merge)
+{
+    merge->begun = clock_ns(CLOCK_BOOTTIME);
+    tell_passed(merge, false);
 }
 
 /* ---- the list ---- */
@@ -143,20 +179,27 @@ static void write_json_line(struct text *out, const char *host, const struct tex
     text_char(out, '\n');
 }
 
+static void write_text_line(struct text *out, const char *host, const struct text *line)
+{
+    if (host)
+        text_printf(out, "%s: ", host);
+    text_append(out, text_string(line), line->length);
+    if (host && line->length && line->bytes[line->length - 1] != '\n')
+        text_char(out, '\n');
+}
+
 static void write_line(struct merge *merge, const struct item *item)
 {
     const struct merge_options *options = merge->options;
     const char *host = options->hosts[item->host];
     struct text *out = &merge->out;
-    if (options->json) {
+    const size_t before = out->length;
+    if (options->json)
         write_json_line(out, host, &item->line);
-        return;
-    }
-    if (options->host_count > 1)
-        text_printf(out, "%s: ", host);
-    text_append(out, text_string(&item->line), item->line.length);
-    if (options->host_count > 1 && item->line.length && item->line.bytes[item->line.length - 1] != '\n')
-        text_char(out, '\n');
+    else
+        write_text_line(out, options->host_count > 1 ? host : NULL, &item->line);
+    if (!out->failed)
+        tell_printed(merge, item->time, text_string(out) + before, out->length - before);
 }
 
 /* Whether an item of the end stands above another one that is new there: lines of several hosts above one map are in the
@@ -222,80 +265,102 @@ int merge_lines(struct merge *merge, size_t host, uint64_t time, bool is_end, co
 /* ---- maps ---- */
 
 /* The oldest round of such maps in which the host is not. */
-static struct item *find_round(const struct list *list, size_t host, const struct portable_map *map)
+static struct item *find_round(const struct list *list, size_t host, const struct shape *shape, bool is_last)
 {
     struct item *item = list->first;
-    while (item && (!item->round || item->has[host] || !round_fits(item->round, map)))
+    while (item && (!item->round || item->has[host] || !round_fits(item->round, shape, is_last)))
         item = item->next;
     return item;
 }
 
 /* One map may have other types on hosts with other kernels. */
-static void warn_of_types(struct merge *merge, const struct list *list, const struct portable_map *map)
+static void warn_of_types(struct merge *merge, const struct list *list, const struct shape *shape,
+                          bool is_last)
 {
     bool differs = false;
-    for (const struct item *item = list->first; item; item = item->next)
-        differs |= item->round && round_is_last(item->round) == map->print.is_last &&
-                   round_is_called(item->round, map->name) && !round_fits(item->round, map);
+    for (const struct item *item = list->first; item; item = item->next) {
+        const struct shape *other = item->round ? round_shape(item->round) : shape;
+        differs |=
+            other != shape && !strcmp(other->name, shape->name) && round_is_last(item->round) == is_last;
+    }
     if (!differs || merge->warned_of_types)
         return;
     struct text text = {0};
     terminal_print(
         &text,
         "WARNING: %s has not the same type on all hosts, so that it is printed for each type by itself\n",
-        map->name);
+        shape->name);
     merge->options->warn(merge->options->state, text_string(&text));
     merge->warned_of_types = true;
     text_free(&text);
 }
 
-static struct item *begin_round(struct merge *merge, size_t host, uint64_t time,
-                                const struct portable_map *map, struct cursor message)
+/* Finds the shape of a map, which may be new. Returns 0, -ENOMEM, or -EBADMSG if there are more than any script has. */
+static int take_shape(struct merge *merge, size_t host, const struct portable_map *map,
+                      const struct shape **out)
 {
     const struct merge_options *options = merge->options;
     const bool apart = options->per_host || (options->host_count > 1 && !type_is_aggregation(map->value));
-    struct list *list = map->print.is_end ? &merge->at_end : &merge->rounds;
-    struct item *item = item_new(options->host_count, time);
+    struct stream *stream = &merge->streams[host];
+    const size_t before = merge->shapes.arena.total;
+    *out = shape_find(&merge->shapes, map);
+    if (*out)
+        return 0;
+    *out = shape_add(&merge->shapes, options->builtins, map, apart);
+    if (!*out)
+        return -ENOMEM;
+    stream->shape_bytes += merge->shapes.arena.total - before;
+    return stream->shape_bytes > SHAPE_BYTES_MAX ? -EBADMSG : 0;
+}
+
+static struct item *begin_round(struct merge *merge, size_t host, const struct portable_print *print,
+                                const struct shape *shape)
+{
+    const struct merge_options *options = merge->options;
+    struct list *list = print->is_end ? &merge->at_end : &merge->rounds;
+    struct item *item = item_new(options->host_count, print->time);
     if (!item)
         return NULL;
-    item->round = round_new(options->builtins, message, apart ? options->hosts : NULL, options->host_count);
+    item->round = round_new(shape, print, options->hosts, options->host_count);
     if (!item->round) {
         item_free(item);
         return NULL;
     }
-    warn_of_types(merge, list, map);
-    if (map->print.is_end)
+    warn_of_types(merge, list, shape, print->is_last);
+    if (print->is_end)
         insert_at_end(merge, host, item);
     else
         insert_by_time(list, item);
     return item;
 }
 
-static int add_map(struct merge *merge, size_t host, const struct portable_map *map, struct cursor message,
-                   int64_t behind)
+/* bytes: of its message. */
+static int add_map(struct merge *merge, size_t host, const struct portable_map *map, size_t bytes)
 {
-    struct list *list = map->print.is_end ? &merge->at_end : &merge->rounds;
-    const uint64_t time = map->print.time + (uint64_t)behind;
-    const size_t bytes = cursor_left(&message);
+    const struct portable_print *print = &map->print;
+    struct list *list = print->is_end ? &merge->at_end : &merge->rounds;
     struct stream *stream = &merge->streams[host];
-    if (map->print.is_end &&
-        ((stream->end_bytes += bytes) > END_BYTES_MAX || ++stream->end_maps > END_MAPS_MAX))
+    const struct shape *shape;
+    if (print->is_end && ((stream->end_bytes += bytes) > END_BYTES_MAX || ++stream->end_maps > END_MAPS_MAX))
         return -EBADMSG;
-    struct item *item = find_round(list, host, map);
+    const int error = take_shape(merge, host, map, &shape);
+    if (error)
+        return error;
+    struct item *item = find_round(list, host, shape, print->is_last);
     if (!item)
-        item = begin_round(merge, host, time, map, message);
+        item = begin_round(merge, host, print, shape);
     if (!item)
         return -ENOMEM;
     item->has[host] = true;
-    if (map->print.is_end) {
+    if (print->is_end) {
         stream->end = item;
     } else {
         item->bytes += bytes;
         merge->bytes += bytes;
         stream->waiting_maps++;
-        if (time > item->time) {
+        if (print->time > item->time) {
             take_out(list, item);
-            item->time = time;
+            item->time = print->time;
             insert_by_time(list, item);
         }
     }
@@ -306,12 +371,15 @@ static int take_map(struct merge *merge, size_t host, struct cursor message, int
                     struct arena *arena)
 {
     struct portable_map map;
-    struct cursor reading = message;
-    if (!portable_take(arena, merge->options->builtins, &reading, &map))
+    const size_t bytes = cursor_left(&message);
+    if (!portable_take(arena, merge->options->builtins, &message, &map))
         return -EBADMSG;
+    map.print.time += (uint64_t)behind;
+    if (map.print.emptied)
+        map.print.emptied = moment_of(merge, map.print.emptied + (uint64_t)behind);
     if (merge->streams[host].line.length) /* what was printed before stands before it */
         end_line(merge, host);
-    return add_map(merge, host, &map, message, behind);
+    return add_map(merge, host, &map, bytes);
 }
 
 int merge_map(struct merge *merge, size_t host, struct cursor message, int64_t behind)
@@ -339,12 +407,18 @@ static void flush(struct merge *merge)
     text_free(&merge->out);
 }
 
+static int print_round(struct merge *merge, const struct item *item)
+{
+    merge->printer.moment = round_is_last(item->round) ? 0 : moment_of(merge, item->time);
+    return round_print(item->round, &merge->printer, merge->options->watcher);
+}
+
 static void write_item(struct merge *merge, struct list *list, struct item *item)
 {
     enum { FLUSH_BYTES = 64 << 10 };
     if (!item->round)
         write_line(merge, item);
-    else if (round_print(item->round, &merge->printer))
+    else if (print_round(merge, item))
         merge->out.failed = true;
     for (size_t i = 0; item->round && list == &merge->rounds && i < merge->options->host_count; i++)
         merge->streams[i].waiting_maps -= item->has[i];
@@ -411,6 +485,7 @@ void merge_finish(struct merge *merge)
     struct list *list;
     while ((list = oldest(merge)))
         write_item(merge, list, list->first);
+    tell_passed(merge, true);
     bool is_last = merge->options->json;
     for (struct item *item; (item = merge->at_end.first);) {
         if (!is_last && item->round && round_is_last(item->round)) {
@@ -430,6 +505,7 @@ void merge_free(struct merge *merge)
         list_free(&merge->streams[i].waiting);
         text_free(&merge->streams[i].line);
     }
+    arena_free(&merge->shapes.arena);
     text_free(&merge->out);
     printer_free(&merge->printer);
     free(merge);

@@ -11,6 +11,7 @@
 #include "lang/registry.h"
 #include "print/value.h"
 #include "remote/portable.h"
+#include "session/session.h"
 
 enum { MERGE_HOLD_MS = 1000, MERGE_BYTES_MAX = 64 << 20 };
 
@@ -20,6 +21,10 @@ struct merge_options {
     const struct builtin_table *builtins;
     bool per_host;
     bool json, is_terminal, bcc_histograms;
+    const struct map_watcher
+        *watcher; /* is told of maps that are printed, not of their text; NULL: nobody is */
+    const struct session_observer
+        *observer; /* is told of what is printed, with no session; NULL: nobody is */
     void (*print)(void *state, const char *bytes, size_t length);
     void (*warn)(void *state, const char *text);
     void *state;
@@ -28,6 +33,8 @@ struct merge_options {
 struct merge;
 /* NULL: there is no memory. The options must live as long. */
 struct merge *merge_new(const struct merge_options *options);
+/* The trace begins. */
+void merge_begin(struct merge *merge);
 /* What a host's script printed; is_end: when its trace had ended. Lines end when their newline comes. Returns 0 or -ENOMEM, or
  * -EBADMSG if it is more than a host may say at the end. */
 int merge_lines(struct merge *merge, size_t host, uint64_t time, bool is_end, const char *bytes,
@@ -42,7 +49,7 @@ void merge_over(struct merge *merge, size_t host);
 void merge_go_on(struct merge *merge);
 /* Whether so much waits that no more should be read from a host. */
 bool merge_is_full(const struct merge *merge, size_t host);
-/* Prints all that waits, then what is of the end. */
+/* Prints all that waits, then what is of the end. Types of maps live until the merge is freed. */
 void merge_finish(struct merge *merge);
 void merge_free(struct merge *merge);
 

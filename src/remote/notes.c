@@ -50,6 +50,14 @@ void notes_add(struct notes *notes, size_t host, bool is_error, const char *text
         notes_tell(notes, true);
 }
 
+static enum report_kind kind_of(const struct note *note)
+{
+    const char *text = text_string(&note->text);
+    if (note->is_error || !strncmp(text, "ERROR", strlen("ERROR")))
+        return REPORT_ERROR;
+    return strncmp(text, "WARNING", strlen("WARNING")) ? REPORT_NOTE : REPORT_WARNING;
+}
+
 static void tell(const struct notes *notes, const struct note *note)
 {
     struct text line = {0};
@@ -60,7 +68,8 @@ static void tell(const struct notes *notes, const struct note *note)
             between = ", ";
         }
     terminal_print(&line, ": %s\n", text_string(&note->text));
-    notes->say(notes->state, line.failed ? "ERROR: there is not enough memory\n" : text_string(&line));
+    notes->say(notes->state, kind_of(note),
+               line.failed ? "ERROR: there is not enough memory\n" : text_string(&line));
     text_free(&line);
 }
 

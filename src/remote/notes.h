@@ -4,8 +4,7 @@
 #ifndef SPOOR_REMOTE_NOTES_H
 #define SPOOR_REMOTE_NOTES_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "session/session.h"
 
 enum { NOTES_HOLD_MS = 150 };
 
@@ -13,7 +12,7 @@ struct note;
 struct notes {
     const char *const *hosts; /* their names */
     size_t host_count;
-    void (*say)(void *state, const char *text);
+    void (*say)(void *state, enum report_kind kind, const char *text);
     void *state;
     struct note *first, *last;
     size_t bytes;

@@ -175,6 +175,7 @@ void portable_put(struct text *out, const struct printer *printer, const struct 
     wire_put(out, print->is_last ? 2 : print->is_end);
     wire_put(out, print->top);
     wire_put(out, print->divisor);
+    wire_put(out, print->emptied);
     wire_put_text(out, map->name);
     put_types(out, key, map->value);
     for (size_t i = 0; i < map->count; i++)
@@ -317,18 +318,16 @@ static const struct type *take_type(struct reading *reading, unsigned depth)
     return in->is_bad ? NULL : type;
 }
 
-static void take_types(struct arena *arena, const struct builtin_table *builtins, struct cursor *message,
-                       struct portable_map *map)
+bool portable_make_types(struct arena *arena, const struct builtin_table *builtins, struct portable_map *map)
 {
-    map->types = wire_take_bytes(message, &map->types_size);
     struct cursor in = cursor_over(map->types, map->types_size);
     struct reading reading = {.arena = arena, .builtins = builtins, .in = &in, .hearer.arena = arena};
     const struct type *key = take_type(&reading, DEPTH_MAX);
     map->value = take_type(&reading, DEPTH_MAX);
     map->key = key && key->kind != TYPE_NONE ? key : NULL;
     type_hearer_end(&reading.hearer);
-    message->is_bad |= !cursor_is_done(&in) || !key || !map->value || type_is_aggregation(key) ||
-                       map->value->kind == TYPE_NONE;
+    return cursor_is_done(&in) && key && map->value && !type_is_aggregation(key) &&
+           map->value->kind != TYPE_NONE;
 }
 
 /* ---- reading values ---- */
@@ -369,11 +368,12 @@ bool portable_take(struct arena *arena, const struct builtin_table *builtins, st
     map->print.is_last = when == 2;
     map->print.top = wire_take(message);
     map->print.divisor = wire_take(message);
+    map->print.emptied = wire_take(message);
     map->name = wire_take_text(message);
     message->is_bad |= !is_map_name(map->name);
-    if (message->is_bad)
+    map->types = wire_take_bytes(message, &map->types_size);
+    if (message->is_bad || !portable_make_types(arena, builtins, map))
         return false;
-    take_types(arena, builtins, message, map);
     map->text_count = wire_take_count(message, sizeof(uint64_t));
     const char **texts = message->is_bad ? NULL : arena_array(arena, map->text_count + 1, sizeof *texts);
     for (size_t i = 0; texts && i < map->text_count; i++) {

@@ -19,6 +19,7 @@ struct portable_print {
     /* The trace has ended; and no probe of its end prints it: it is among those that are printed when all is over. */
     bool is_end, is_last;
     uint64_t top, divisor;
+    uint64_t emptied; /* when it was emptied since it was printed before; 0: it was not */
 };
 
 /* Appends the map, as the printer prints it, which knows names for numbers. When memory runs out, out->failed is set. */
@@ -45,6 +46,9 @@ struct portable_map {
  * none. */
 bool portable_take(struct arena *arena, const struct builtin_table *builtins, struct cursor *message,
                    struct portable_map *map);
+
+/* Makes the types of a map that was taken anew, in another arena. Returns false if they are none. */
+bool portable_make_types(struct arena *arena, const struct builtin_table *builtins, struct portable_map *map);
 
 /* Visits each index of a text in a value. has_lines: the text may have several lines. */
 typedef void portable_visitor(void *state, uint64_t *index, bool has_lines);

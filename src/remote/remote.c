@@ -30,16 +30,40 @@ struct remote {
     bool told_waiting;
 };
 
-static void say(const struct remote *remote, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(const struct remote *remote, const char *format, ...)
+/* Says a line, also to those who keep what is said. */
+static void report(void *state, enum report_kind kind, const char *text)
+{
+    const struct remote *remote = state;
+    const struct session_observer *observer = remote->options->observer;
+    for (; observer; observer = observer->next)
+        if (observer->reported)
+            observer->reported(observer->state, clock_ns(CLOCK_BOOTTIME), kind, text);
+    remote->options->say(remote->options->state, text);
+}
+
+static void report_warning(void *state, const char *text)
+{
+    report(state, REPORT_WARNING, text);
+}
+
+static void fail(const struct remote *remote, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void fail(const struct remote *remote, const char *format, ...)
 {
     struct text text = {0};
     va_list arguments;
+    text_add(&text, "ERROR: ");
     va_start(arguments, format);
     terminal_vprint(&text, format, arguments);
     va_end(arguments);
-    remote->options->say(remote->options->state, text_string(&text));
+    text_char(&text, '\n');
+    report((void *)remote, REPORT_ERROR, text_string(&text));
     text_free(&text);
+}
+
+static void print(void *state, const char *bytes, size_t length)
+{
+    const struct remote *remote = state;
+    remote->options->print(remote->options->state, bytes, length);
 }
 
 static size_t count_in(const struct remote *remote, enum host_state least, enum host_state most)
@@ -72,13 +96,13 @@ static int prepare(struct remote *remote)
                                                    .json = options->json,
                                                    .is_terminal = options->is_terminal,
                                                    .bcc_histograms = options->bcc_histograms,
-                                                   .print = options->print,
-                                                   .warn = options->say,
-                                                   .state = options->state};
-    remote->notes = (struct notes){.hosts = options->hosts,
-                                   .host_count = options->host_count,
-                                   .say = options->say,
-                                   .state = options->state};
+                                                   .watcher = options->watcher,
+                                                   .observer = options->observer,
+                                                   .print = print,
+                                                   .warn = report_warning,
+                                                   .state = remote};
+    remote->notes = (struct notes){
+        .hosts = options->hosts, .host_count = options->host_count, .say = report, .state = remote};
     common->options = options;
     common->notes = &remote->notes;
     common->merge = merge_new(&remote->merge_options);
@@ -86,19 +110,18 @@ static int prepare(struct remote *remote)
     remote->hosts = calloc(options->host_count, sizeof *remote->hosts);
     remote->streams = calloc(options->host_count * HOST_STREAMS, sizeof *remote->streams);
     if (!common->merge || !common->command || !remote->hosts || !remote->streams) {
-        say(remote, "ERROR: there is not enough memory\n");
+        fail(remote, "there is not enough memory");
         return -ENOMEM;
     }
     const int error = remote_binary_open(options->binary, &common->binary, &common->no_binary);
     if (error && options->binary) {
-        say(remote, "ERROR: '%s' cannot be copied to hosts: %s\n", options->binary,
-            text_string(&common->no_binary));
+        fail(remote, "'%s' cannot be copied to hosts: %s", options->binary, text_string(&common->no_binary));
         return error;
     }
     ssh_script(&common->script, &common->binary, options->sudo);
     remote_put_request(&common->request, &options->request);
     if (common->request.failed)
-        say(remote, "ERROR: the script is too long to be sent\n");
+        fail(remote, "the script is too long to be sent");
     return common->script.failed || common->request.failed ? -ENOMEM : 0;
 }
 
@@ -134,6 +157,7 @@ static void start_together(struct remote *remote)
         tell_waiting(remote);
         return;
     }
+    merge_begin(remote->common.merge);
     for (size_t i = 0; i < remote->options->host_count; i++) {
         struct remote_host *host = &remote->hosts[i];
         if (host->state != HOST_READY)
@@ -181,8 +205,7 @@ static int result(const struct remote *remote)
         status = host->status > status ? host->status : status;
     }
     if (count && remote->options->host_count > 1)
-        say(remote, "ERROR: %zu of %zu hosts failed: %s\n", count, remote->options->host_count,
-            text_string(&failed));
+        fail(remote, "%zu of %zu hosts failed: %s", count, remote->options->host_count, text_string(&failed));
     text_free(&failed);
     return count ? 1 : status;
 }
@@ -248,6 +271,8 @@ int remote_run(const struct remote_options *options)
         merge_finish(remote.common.merge);
         notes_tell(&remote.notes, true);
         status = result(&remote);
+        if (options->finish && options->finish(options->finish_state) && !status)
+            status = 1;
     } else {
         for (size_t i = 0; remote.hosts && i < options->host_count; i++)
             remote.hosts[i].state = HOST_OVER;

@@ -37,6 +37,12 @@ struct remote_options {
     const volatile int
         *is_asked; /* how often the user asked for the end; the second time no host is waited for */
     /* Gets the output, and what is said beside it: whole lines, of which names are escaped. */
+    const struct map_watcher *watcher; /* is told of the maps that are printed; NULL: nobody is */
+    const struct session_observer
+        *observer; /* is told of what is printed and said, with no session; NULL: nobody is */
+    /* Called when all is printed and types of maps still live. Returns what to exit with if the hosts have not failed. NULL: nothing is done. */
+    int (*finish)(void *state);
+    void *finish_state;
     void (*print)(void *state, const char *bytes, size_t length);
     void (*say)(void *state, const char *text);
     bool (*is_broken)(void *state); /* whether nobody reads the output any more */

@@ -13,15 +13,8 @@
 enum { INDENTED = 8 };
 
 struct remote_round {
-    struct arena arena; /* name and types */
-    const char *name;
-    const void *type_bytes;
-    size_t type_size;
-    const struct type *key, *value; /* as they are printed */
+    const struct shape *shape;
     struct portable_print print;
-    bool apart, has_row;
-    bool spreads; /* rows of a histogram without a key become elements */
-    size_t key_bytes, value_bytes;
     uint8_t *elements;
     size_t count, room;
     struct table indexes; /* by key, and of a series the interval: the index of an element, plus 1 */
@@ -31,61 +24,12 @@ struct remote_round {
 
 static size_t element_bytes(const struct remote_round *round)
 {
-    return round->key_bytes + round->value_bytes;
+    return round->shape->key_bytes + round->shape->value_bytes;
 }
 
-/* ---- types ---- */
-
-/* The key with a host before it. */
-static const struct type *with_host(struct arena *arena, const struct type *key)
+bool round_fits(const struct remote_round *round, const struct shape *shape, bool is_last)
 {
-    const struct type *host = type_probe_name(arena, 0);
-    if (!key)
-        return host;
-    const bool is_flat = key->kind == TYPE_TUPLE && !type_is_record(key);
-    const uint32_t count = is_flat ? key->count : 1;
-    const struct type **elements = arena_array(arena, count + 1, sizeof *elements);
-    elements[0] = host;
-    for (uint32_t i = 0; i < count; i++)
-        elements[1 + i] = is_flat ? key->fields[i].type : key;
-    return type_tuple(arena, elements, count + 1);
-}
-
-static bool take_types(struct remote_round *round, const struct builtin_table *builtins,
-                       struct cursor *message)
-{
-    struct portable_map map;
-    if (!portable_take(&round->arena, builtins, message, &map))
-        return false;
-    round->name = arena_strdup(&round->arena, map.name);
-    round->type_bytes = arena_copy(&round->arena, map.types, map.types_size);
-    round->type_size = map.types_size;
-    round->print = map.print;
-    round->value = map.value;
-    round->key = round->apart ? with_host(&round->arena, map.key) : map.key;
-    round->spreads = round->apart && !map.key && type_has_shape(map.value, AGGREGATION_ROWS);
-    round->has_row = portable_has_row(round->key, round->value);
-    round->key_bytes = (round->key ? type_storage(round->key) : 0) + (round->has_row ? sizeof(uint64_t) : 0);
-    round->value_bytes = round->has_row ? sizeof(uint64_t) : type_storage(round->value);
-    return true;
-}
-
-/* Returns whether it was made. */
-static bool make(struct remote_round *round, const struct builtin_table *builtins, struct cursor *message)
-{
-    jmp_buf out_of_memory;
-    if (arena_guard(&round->arena, out_of_memory))
-        return false;
-    if (take_types(round, builtins, message))
-        round->space = calloc(1, 2 * element_bytes(round) + 3 * round->value_bytes + 3 * sizeof(uint64_t));
-    round->arena.out_of_memory = NULL;
-    return round->space;
-}
-
-bool round_fits(const struct remote_round *round, const struct portable_map *map)
-{
-    return round->print.is_last == map->print.is_last && !strcmp(round->name, map->name) &&
-           round->type_size == map->types_size && !memcmp(round->type_bytes, map->types, map->types_size);
+    return round->shape == shape && round->print.is_last == is_last;
 }
 
 bool round_is_last(const struct remote_round *round)
@@ -93,9 +37,9 @@ bool round_is_last(const struct remote_round *round)
     return round->print.is_last;
 }
 
-bool round_is_called(const struct remote_round *round, const char *name)
+const struct shape *round_shape(const struct remote_round *round)
 {
-    return !strcmp(round->name, name);
+    return round->shape;
 }
 
 /* ---- texts ---- */
@@ -117,19 +61,22 @@ static size_t text_number(struct remote_round *round, const char *text)
 static bool add_hosts(struct remote_round *round, const char *const *hosts, size_t count)
 {
     bool is_made = true;
-    for (size_t i = 0; i < count && round->apart; i++)
+    for (size_t i = 0; i < count && round->shape->apart; i++)
         is_made &= text_number(round, hosts[i]) == i + 1;
     return is_made;
 }
 
-struct remote_round *round_new(const struct builtin_table *builtins, struct cursor message,
+struct remote_round *round_new(const struct shape *shape, const struct portable_print *print,
                                const char *const *hosts, size_t count)
 {
     struct remote_round *round = calloc(1, sizeof *round);
     if (!round)
         return NULL;
-    round->apart = hosts;
-    if (make(round, builtins, &message) && add_hosts(round, hosts, count))
+    round->shape = shape;
+    round->print = *print;
+    round->print.emptied = 0;
+    round->space = calloc(1, 2 * element_bytes(round) + 3 * shape->value_bytes + 3 * sizeof(uint64_t));
+    if (round->space && add_hosts(round, hosts, count))
         return round;
     round_free(round);
     return NULL;
@@ -183,14 +130,14 @@ static void translate(void *state, uint64_t *index, bool has_lines)
 
 static void merge_value(const struct remote_round *round, uint8_t *into, const uint8_t *value, uint8_t *space)
 {
-    const size_t size = round->value_bytes;
+    const size_t size = round->shape->value_bytes;
     memcpy(space, into, size);
     memcpy(space + size, value, size);
-    if (round->has_row) {
+    if (round->shape->has_row) {
         const uint64_t sum = aggregation_sum_row((const uint64_t *)(const void *)space, 2);
         memcpy(into, &sum, sizeof sum);
-    } else if (type_is_per_cpu(round->value)) {
-        aggregation_sum(round->value, space, 2, space + 2 * size);
+    } else if (type_is_per_cpu(round->shape->value)) {
+        aggregation_sum(round->shape->value, space, 2, space + 2 * size);
         memcpy(into, space + 2 * size, size);
     } else {
         memcpy(into, value, size);
@@ -201,13 +148,13 @@ static void merge_value(const struct remote_round *round, uint8_t *into, const u
 static int add_element(struct remote_round *round, const uint8_t *element)
 {
     const size_t size = element_bytes(round);
-    const bool is_series = type_has_shape(round->value, AGGREGATION_SERIES);
+    const bool is_series = type_has_shape(round->shape->value, AGGREGATION_SERIES);
     const size_t identity =
-        round->key_bytes + (is_series ? sizeof(uint64_t) : 0); /* a series begins with the interval */
+        round->shape->key_bytes + (is_series ? sizeof(uint64_t) : 0); /* a series begins with the interval */
     const size_t known = (size_t)(uintptr_t)table_get(&round->indexes, element, identity);
     if (known) {
-        uint8_t *into = round->elements + (known - 1) * size + round->key_bytes;
-        merge_value(round, into, element + round->key_bytes, round->space + 2 * size);
+        uint8_t *into = round->elements + (known - 1) * size + round->shape->key_bytes;
+        merge_value(round, into, element + round->shape->key_bytes, round->space + 2 * size);
         return 0;
     }
     /* The printer may look at a struct as if it were padded, so there is room for one more. */
@@ -227,7 +174,7 @@ static int add_element(struct remote_round *round, const uint8_t *element)
 static int spread_rows(struct remote_round *round, uint64_t host, const uint8_t *rows)
 {
     int error = 0;
-    for (uint64_t row = 0; row < type_rows(round->value) && !error; row++) {
+    for (uint64_t row = 0; row < type_rows(round->shape->value) && !error; row++) {
         uint64_t element[] = {host, row, 0};
         memcpy(&element[2], rows + row * sizeof *element, sizeof *element);
         if (!element[2])
@@ -242,10 +189,12 @@ int round_add(struct remote_round *round, size_t host, const struct portable_map
 {
     struct translation translation = {round, map, 0};
     const uint64_t number = host;
-    const size_t before = round->apart ? sizeof number : 0, bytes = map->key_bytes + map->value_bytes;
+    const size_t before = round->shape->apart ? sizeof number : 0, bytes = map->key_bytes + map->value_bytes;
+    if (map->print.emptied > round->print.emptied)
+        round->print.emptied = map->print.emptied;
     for (size_t i = 0; i < map->count && !translation.error; i++) {
         const uint8_t *from = map->elements + i * bytes;
-        if (round->spreads) {
+        if (round->shape->spreads) {
             translation.error = spread_rows(round, number, from);
             continue;
         }
@@ -262,18 +211,35 @@ int round_add(struct remote_round *round, size_t host, const struct portable_map
 
 /* ---- printing ---- */
 
-int round_print(const struct remote_round *round, struct printer *printer)
+/* Whoever draws maps is told apart from the printer: for them maps of other types have other names. */
+static void tell_watchers(const struct remote_round *round, struct printer *printer,
+                          const struct map_snapshot *map, const struct map_watcher *watchers)
 {
+    const struct portable_print *print = &round->print;
+    struct map_snapshot titled = *map;
+    titled.name = round->shape->title;
+    for (const struct map_watcher *watcher = watchers; watcher; watcher = watcher->next) {
+        if (print->emptied && watcher->emptied)
+            watcher->emptied(watcher->state, titled.name, print->emptied);
+        if (watcher->printed)
+            watcher->printed(watcher->state, printer, &titled, (size_t)print->top, print->divisor);
+    }
+}
+
+int round_print(const struct remote_round *round, struct printer *printer, const struct map_watcher *watchers)
+{
+    const struct shape *shape = round->shape;
     const struct print_names names = {.owner = (void *)round, .name = text_of};
     struct map_entry *entries = calloc(round->count + 1, sizeof *entries);
-    struct map_snapshot map = {round->name, round->key, round->value, entries, round->count};
+    const struct map_snapshot map = {shape->name, shape->key, shape->value, entries, round->count};
     if (!entries)
         return -ENOMEM;
     for (size_t i = 0; i < round->count; i++) {
         const uint8_t *at = round->elements + i * element_bytes(round);
-        entries[i] = (struct map_entry){at, at + round->key_bytes};
+        entries[i] = (struct map_entry){at, at + shape->key_bytes};
     }
     printer->names = &names;
+    tell_watchers(round, printer, &map, watchers);
     const int error = print_map(printer, &map, (size_t)round->print.top, round->print.divisor);
     printer->names = NULL;
     free(entries);
@@ -288,6 +254,5 @@ void round_free(struct remote_round *round)
     table_free(&round->texts);
     free(round->elements);
     free(round->space);
-    arena_free(&round->arena);
     free(round);
 }

@@ -5,23 +5,24 @@
 #ifndef SPOOR_REMOTE_ROUND_H
 #define SPOOR_REMOTE_ROUND_H
 
-#include "remote/portable.h"
+#include "remote/shape.h"
 
 struct remote_round;
 
-/* Makes a round for maps like that in the message, whose types are made anew. hosts: each of these `count` hosts has keys of
- * its own, in this order; NULL: they are added up. Returns NULL if there is no memory. */
-struct remote_round *round_new(const struct builtin_table *builtins, struct cursor message,
+/* Makes a round for maps of a shape, which lives longer, that are printed in this way. hosts: the names of the `count` hosts, each
+ * of which has keys of its own, in this order, if the shape keeps them apart. Returns NULL if there is no memory. */
+struct remote_round *round_new(const struct shape *shape, const struct portable_print *print,
                                const char *const *hosts, size_t count);
-/* Whether a map belongs to it: name and types are the same. */
-bool round_fits(const struct remote_round *round, const struct portable_map *map);
-/* Whether it is of those that are printed when all is over. */
+/* Whether maps of the shape belong to it. is_last: they are of those that are printed when all is over. */
+bool round_fits(const struct remote_round *round, const struct shape *shape, bool is_last);
 bool round_is_last(const struct remote_round *round);
-bool round_is_called(const struct remote_round *round, const char *name);
+const struct shape *round_shape(const struct remote_round *round);
 /* Adds what a host has. Returns 0, -ENOMEM, or -EBADMSG if the map refers to texts that are not there. */
 int round_add(struct remote_round *round, size_t host, const struct portable_map *map);
-/* Prints it. Returns 0 or -ENOMEM. */
-int round_print(const struct remote_round *round, struct printer *printer);
+/* Prints it, and tells the watchers (NULL: there are none) that it was emptied before, if it was, and that it is printed.
+ * Returns 0 or -ENOMEM. */
+int round_print(const struct remote_round *round, struct printer *printer,
+                const struct map_watcher *watchers);
 void round_free(struct remote_round *round);
 
 #endif

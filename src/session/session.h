@@ -127,7 +127,8 @@ struct session_observer {
     /* Gets what is reported beside the output, without colours. */
     void (*reported)(void *state, uint64_t time, enum report_kind kind, const char *text);
     /* Called again and again while the trace runs, very often over recordings, and once when no more events come, before
-     * end probes run and maps are printed (is_end). The maps can be read. */
+     * end probes run and maps are printed (is_end). The maps can be read. session: NULL, if the trace runs on other
+     * machines. */
     void (*passed)(void *state, struct session *session, uint64_t time, bool is_end);
 };
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The parts of on.sh, in namespaces of its own: on.py BUILD [PART].
+import base64
 import json
 import os
 import re
@@ -7,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+import xml.dom.minidom
+import zlib
 
 from background import Background
 from waiting import until
@@ -242,6 +245,35 @@ def rounds():
     check("what all print at a time is one, and was cleared on each", counts == ["10", "10", "10"], done)
 
 
+def page_tables(path):
+    """What a page of --html says of its maps."""
+    with open(path, encoding="utf-8") as file:
+        element = re.search(r'class="tables">([^<]*)<', file.read()).group(1)
+    return json.loads(zlib.decompress(base64.b64decode(element)))
+
+
+@part
+def drawings():
+    done = spoor(hosts[:3], "--svg", "three.svg", "--html", "three.html", "-e",
+                 'interval:ms:400 / @i < 3 / { @c = count(); @h["x"] = hist(4); @i++; print(@c); print(@h); clear(@h); if (@i == 3) { exit(); } } '
+                 'end { printf("over\\n"); }')
+    check("ends well", done.returncode == 0 and done.stdout.count("@c: ") == 4, done)
+    tables = page_tables("three.html")
+    maps = {table["name"]: table for table in tables["maps"]}
+    check("the page has the maps of all hosts as one", list(maps) == ["@c", "@h", "@i"] and maps["@c"]["kind"] == "numbers" and maps["@c"]["printed"]
+          and maps["@h"]["kind"] == "rows" and maps["@h"]["keys"] == [["x"]] and maps["@i"]["keys"] == [[host] for host in hosts[:3]], tables)
+    check("it has their times", 0.8e9 < tables["end"] < 60e9 and abs(int(tables["start"]) + int(tables["realtime"]) - time.time_ns()) < 60e9, tables)
+    with open("three.html", encoding="utf-8") as file:
+        parts_of_lines = re.findall(r'class="lines">([^<]*)<', file.read())
+    lines = b"".join(zlib.decompress(base64.b64decode(part)) for part in parts_of_lines)
+    check("and the lines, with what is said", all(f"{host}: over".encode() in lines for host in hosts[:3]) and b"its clock is " in lines, lines)
+    picture = xml.dom.minidom.parse("three.svg")
+    texts = ["".join(node.data for node in text.childNodes if node.nodeType == node.TEXT_NODE) for text in picture.getElementsByTagName("text")]
+    check("the picture has them", {"@c", "@h", "@i"} <= {text.split(" ")[0] for text in texts}, texts)
+    done = spoor([hosts[0], "nobody"], "-q", "--svg", "one.svg", "-e", "begin { @ = count(); exit(); }")
+    check("a host that fails is missing, and the picture is drawn", done.returncode == 1 and os.path.getsize("one.svg") and "@: 1" in done.stdout, done)
+
+
 @part
 def names():
     done = spoor(hosts[:2], "-q", "-e", 'begin { @[probe, ksym(kaddr("_text"))] = count(); @u[username] = count(); exit(); }')
@@ -397,7 +429,7 @@ def read_message():
     return kind, sys.stdin.buffer.read(size)
 def begin():
     put(b"spoor-on: have\n")
-    message(4, 0x31726f6f7073)
+    message(4, 0x32726f6f7073)
     while True:
         kind, payload = read_message()
         if kind == 1:
@@ -447,7 +479,7 @@ if what in ("maps", "rounds"):
     while True:
         name += 1
         types = struct.pack("<QQQQ", 0, 1, 22, 8) + b"count_t\0" + struct.pack("<QQQQQQQQ", 0, 0, 1, 0, 0, 0, 0, 0)
-        message(9, 1, int(what == "maps"), 0, 0, b"@%d\0" % name, types, 0, bytes(8))
+        message(9, 1, int(what == "maps"), 0, 0, 0, b"@%d\0" % name, types, 0, bytes(8))
 if what == "text":
     message(8, b"\x1b[2Jtold\nb: forged\n\0")
     message(11, 0)

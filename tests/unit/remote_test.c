@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/wire.h"
 #include "builtin/aggregation.h"
 #include "builtin/all.h"
+#include "chart/chart.h"
+#include "history/history.h"
 #include "remote/merge.h"
 #include "remote/protocol.h"
 
@@ -79,6 +82,15 @@ static void put(struct text *out, const struct map_snapshot *map, uint64_t known
     text_clear(out);
     portable_put(out, &printer, map, &how);
     assert_false(out->failed);
+}
+
+/* One that was emptied before, at this time (0: it was not). */
+static void put_emptied(struct text *out, const struct map_snapshot *map, uint64_t emptied)
+{
+    const struct printer printer = {0};
+    const struct portable_print how = {.time = SECOND, .emptied = emptied};
+    text_clear(out);
+    portable_put(out, &printer, map, &how);
 }
 
 static void give(struct merge *merge, size_t host, const struct text *message)
@@ -174,6 +186,93 @@ static void types_that_differ_are_told(void **state)
     }
     assert_non_null(strstr(text_string(&screen.said), "WARNING: @m has not the same type"));
     shows(merge, &screen, "\n\n@m[\x01]: 1\n@m[1]: 1\n");
+    text_free(&message);
+    arena_free(&arena);
+}
+
+/* ---- who draws what is printed ---- */
+
+struct drawing {
+    struct text told; /* a line for each thing that was told */
+};
+
+/* No time that a host names is outside of the trace. */
+static void see_time(uint64_t time)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    assert_true(time > SECOND); /* put() says that it is the first second of the machine */
+    assert_true(time <= (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec);
+}
+
+static void draw_map(void *state, struct printer *printer, const struct map_snapshot *map, size_t top,
+                     uint64_t divisor)
+{
+    struct drawing *drawing = state;
+    text_printf(&drawing->told, "%s, %zu keys, %zu of them, by %d%s\n", map->name, map->count, top,
+                (int)divisor, printer->moment ? "" : ", at the end");
+    if (printer->moment)
+        see_time(printer->moment);
+}
+
+static void draw_emptied(void *state, const char *map, uint64_t moment)
+{
+    struct drawing *drawing = state;
+    text_printf(&drawing->told, "%s emptied\n", map);
+    see_time(moment);
+}
+
+static void draw_line(void *state, uint64_t time, const char *bytes, size_t length)
+{
+    struct drawing *drawing = state;
+    text_add(&drawing->told, "line ");
+    text_append(&drawing->told, bytes, length);
+    see_time(time);
+}
+
+static void draw_passed(void *state, struct session *session, uint64_t time, bool is_end)
+{
+    struct drawing *drawing = state;
+    text_add(&drawing->told, is_end ? "the end\n" : "the beginning\n");
+    see_time(time);
+    assert_null(session);
+}
+
+static void whoever_draws_is_told(void **state)
+{
+    struct arena arena = {0};
+    struct screen screen = {0};
+    struct drawing drawing = {0};
+    const struct map_watcher watcher = {.state = &drawing, .printed = draw_map, .emptied = draw_emptied};
+    const struct session_observer observer = {.state = &drawing, .printed = draw_line, .passed = draw_passed};
+    struct merge_options options = options_of(&screen);
+    struct text message = {0};
+    uint64_t count = 5, key[2] = {0};
+    jmp_buf nowhere;
+    (void)state;
+    options.watcher = &watcher;
+    options.observer = &observer;
+    struct merge *merge = merge_new(&options);
+    assert_false(arena_guard(&arena, nowhere));
+    merge_begin(merge);
+    const struct type *value = make_type(&arena, "count", &type_u64, 0);
+    const struct map_entry entry = {key, &count};
+    const struct map_snapshot maps[] = {{"@m", NULL, value, &entry, 1}, {"@m", &type_i64, value, &entry, 1}};
+    for (size_t host = 0; host < 2; host++) {
+        put(&message, &maps[0], 0, RUNNING);
+        give(merge, host, &message);
+        assert_int_equal(merge_lines(merge, host, UINT64_MAX, false, "line\n", 5), 0);
+        put_emptied(&message, &maps[1], host * 2 * SECOND);
+        give(merge, host, &message);
+        put(&message, &maps[0], 0, LAST);
+        give(merge, host, &message);
+    }
+    shows(merge, &screen, "@m: 10\n@m[0]: 10\na: line\nb\x1b[2J: line\n\n\n@m: 10\n");
+    assert_string_equal(text_string(&drawing.told),
+                        "the beginning\n@m, 1 keys, 0 of them, by 0\n@m (type 2) emptied\n"
+                        "@m (type 2), 1 keys, 0 of them, by 0\nline a: line\nline b\x1b[2J: line\n"
+                        "the end\n@m, 1 keys, 0 of them, by 0, at the end\n");
+    text_free(&drawing.told);
     text_free(&message);
     arena_free(&arena);
 }
@@ -302,9 +401,16 @@ static void damaged_maps_are_refused_or_printed(void **state)
     for (unsigned i = 0; i < TRIES; i++) {
         struct screen screen = {0};
         struct merge_options options = options_of(&screen);
-        struct text message = {0}, exact = {0};
+        struct text message = {0}, exact = {0}, drawn = {0};
+        struct chart chart;
+        struct history history;
         options.json = i % 3 == 0;
         options.per_host = i % 5 == 0;
+        chart_begin(&chart);
+        history_begin(&history, "damage", options.json);
+        chart.watcher.next = &history.watcher;
+        options.watcher = &chart.watcher;
+        options.observer = &history.observer;
         struct merge *merge = merge_new(&options);
         const struct arena_mark before = arena_mark(&arena);
         for (size_t host = 0; host < 2; host++) {
@@ -326,7 +432,14 @@ static void damaged_maps_are_refused_or_printed(void **state)
         merge_over(merge, 0);
         merge_over(merge, 1);
         merge_finish(merge);
+        if (i % 16 == 0) {
+            assert_int_equal(chart_draw(&chart, "damage", &drawn), 0);
+            assert_int_equal(history_write(&history, &drawn), 0);
+        }
         merge_free(merge);
+        chart_free(&chart);
+        history_free(&history);
+        text_free(&drawn);
         text_free(&screen.out);
         text_free(&screen.said);
         text_free(&message);
@@ -424,6 +537,7 @@ int main(void)
         cmocka_unit_test(maps_are_added_up),
         cmocka_unit_test(what_has_no_rule_is_kept_apart),
         cmocka_unit_test(types_that_differ_are_told),
+        cmocka_unit_test(whoever_draws_is_told),
         cmocka_unit_test(lines_are_in_order_of_time),
         cmocka_unit_test(headings_stay_above_their_maps),
         cmocka_unit_test(lines_of_json_are_json),
