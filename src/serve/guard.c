@@ -21,7 +21,7 @@ static void pause_script(struct guard *guard, struct session *session, double sh
     guard->resume_at = now + guard->pause;
     guard->is_paused = true;
     session_pause(session, true);
-    guard->told(guard->state, true, share, (unsigned)(guard->pause / SECOND));
+    guard->told(guard->state, session, true, share, (unsigned)(guard->pause / SECOND));
 }
 
 void guard_look(struct guard *guard, struct session *session)
@@ -38,12 +38,12 @@ void guard_look(struct guard *guard, struct session *session)
     if (is_first)
         return;
     if (share > guard->share && guard->is_paused)
-        guard->gave_up(guard->state, share);
+        guard->gave_up(guard->state, session, share);
     else if (share > guard->share)
         pause_script(guard, session, share, now);
     else if (guard->is_paused && now >= guard->resume_at) {
         guard->is_paused = false;
         session_pause(session, false);
-        guard->told(guard->state, false, share, 0);
+        guard->told(guard->state, session, false, share, 0);
     }
 }

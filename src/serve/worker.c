@@ -101,27 +101,22 @@ static void report(void *state, const char *text)
 
 /* ---- the guard ---- */
 
-static void paused(void *state, bool is_paused, double share, unsigned seconds)
+static void paused(void *state, struct session *session, bool is_paused, double share, unsigned seconds)
 {
     (void)state;
-    struct text line = {0};
     if (is_paused)
-        text_printf(&line, "WARNING: its probes took %.1f %% of a CPU: they are paused for %u s\n",
-                    share * 100, seconds);
+        session_report(session, "WARNING: its probes took %.1f %% of a CPU: they are paused for %u s\n",
+                       share * 100, seconds);
     else
-        text_add(&line, "NOTE: its probes go on\n");
-    report(NULL, text_string(&line));
-    text_free(&line);
+        session_report(session, "NOTE: its probes go on\n");
     frames_send(self.supervisor, is_paused ? FRAME_PAUSED : FRAME_RESUMED, NULL);
 }
 
-static void gave_up(void *state, double share)
+static void gave_up(void *state, struct session *session, double share)
 {
     (void)state;
-    struct text line = {0};
-    text_printf(&line, "ERROR: its probes take %.1f %% of a CPU even while they are paused\n", share * 100);
-    report(NULL, text_string(&line));
-    text_free(&line);
+    session_report(session, "ERROR: its probes take %.1f %% of a CPU even while they are paused\n",
+                   share * 100);
     self.gave_up = true;
     raise(SIGTERM);
 }
@@ -140,9 +135,10 @@ static void passed(void *state, struct session *session, uint64_t time, bool is_
     if (!self.is_known)
         take_limit(session);
     if (!self.is_known && !self.gave_up && self.guard.share > 0 && !session_has_time(session))
-        report(NULL,
-               "WARNING: the kernel does not measure what its probes take, so that --max-cpu has no effect\n"
-               "HINT: sysctl kernel.bpf_stats_enabled=1, or CAP_SYS_ADMIN\n");
+        session_report(
+            session,
+            "WARNING: the kernel does not measure what its probes take, so that --max-cpu has no effect\n"
+            "HINT: sysctl kernel.bpf_stats_enabled=1, or CAP_SYS_ADMIN\n");
     self.is_known = true;
     if (!is_end && !self.gave_up)
         guard_look(&self.guard, session);

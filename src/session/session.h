@@ -152,6 +152,9 @@ int session_descriptor(const struct session *session); /* readable when a ring i
 /* While it is paused, from session_begin on, its probes stay attached and do nothing: events of that time are not counted,
  * not even as lost. */
 void session_pause(struct session *session, bool pauses);
+/* Says a line beside the output, as the session itself does. It is an error if the format begins with "ERROR: ", a warning with
+ * "WARNING: " or "Lost ", and else a note. */
+void session_report(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const struct diagnostics *session_diagnostics(const struct session *session);
 const char *session_dump(const struct session *session);
 /* Calls with the session's memory guarded: what the call answers, or -ENOMEM. Everything that prints needs

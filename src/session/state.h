@@ -285,8 +285,6 @@ void session_output_close(struct session *session);
 /* Writes session->out. */
 void session_flush(struct session *session);
 /* Writes a message of spoor's own, or lines of them, to the error stream. */
-/* The kind of a report is what its format begins with: "ERROR: ", "WARNING: " or "Lost "; else it is a note. */
-void session_report(struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_report_text(struct session *session, enum report_kind kind, const struct text *text);
 /* While it is held, session_flush() keeps what there is, unless that is much. */
 void output_hold(struct session *session, bool holds);

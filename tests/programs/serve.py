@@ -275,8 +275,8 @@ def processes_that_die():
 @part
 def the_guard():
     # Of two scripts that do the same the one pauses that wants a lower limit than all of them have.
-    with Served({"busy": "config = { max_cpu = 1 } tracepoint:raw_syscalls:sys_enter { @calls = count(); }", "calm": COUNTS,
-                 "alike": "tracepoint:raw_syscalls:sys_enter { @calls = count(); }"}, "--max-cpu", "99000") as served:
+    with Receiver() as receiver, Served({"busy": "config = { max_cpu = 1 } tracepoint:raw_syscalls:sys_enter { @calls = count(); }", "calm": COUNTS,
+                 "alike": "tracepoint:raw_syscalls:sys_enter { @calls = count(); }"}, "--max-cpu", "99000", "--otlp", receiver.url) as served:
         served.is_up("busy", "calm", "alike")
         load = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=subprocess.DEVNULL)
         paused = until(lambda: (served.of("busy", "pauses_total") or 0) >= 1)
@@ -290,6 +290,8 @@ def the_guard():
             return sum(number for name, number in served.numbers().items() if name.startswith("spoor_busy_calls_total{"))
         before = calls()
         check("it counts again", until(lambda: calls() > before))
+        check("a receiver is told why it paused", until(lambda: any(severity == 13 and "its probes took" in text for severity, text in sent_records(receiver, "busy"))),
+              sent_records(receiver, "busy"))
 
 
 @part
@@ -461,11 +463,16 @@ def a_receiver_of_opentelemetry():
         check("nothing is said about what arrived", not served.said("arrive"))
 
 
+def sent_records(receiver, script):
+    """Severities and texts."""
+    return [(record["severityNumber"], record["body"]["stringValue"]) for _, records in by_service(receiver, LOGS).get(script, []) for record in records]
+
+
 @part
 def errors_for_a_receiver():
     with Receiver() as receiver, Served({"bad": "begin { @x = ; }", "full": 'config = { max_map_keys = 2 } interval:ms:10 { @[nsecs] = count(); }'}, "--otlp", receiver.url) as served:
         def sent(script):
-            return [(record["severityNumber"], record["body"]["stringValue"]) for _, records in by_service(receiver, LOGS).get(script, []) for record in records]
+            return sent_records(receiver, script)
         check("it is told why a script does not run", until(lambda: sent("bad")) and sent("bad")[0][0] == 17 and "bad.bt:1:14-15: ERROR: syntax" in sent("bad")[0][1], sent("bad"))
         check("and of errors in its blocks", until(lambda: sent("full")) and sent("full")[0][0] == 13 and "Map full" in sent("full")[0][1], sent("full"))
         wrong = served.end()
