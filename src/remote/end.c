@@ -151,7 +151,7 @@ static bool next(struct remote_end *end, enum remote_message *message, struct cu
     }
 }
 
-/* In the thread: asks the session for the end in the same way as a user does, so that it is heard also while an event is
+/* Asks the session for the end in the same way as a user does, so that it is heard also while an event is
  * handled. */
 static void take_messages(struct remote_end *end)
 {
@@ -167,6 +167,13 @@ static void take_messages(struct remote_end *end)
     }
 }
 
+static void hear(struct remote_end *end)
+{
+    if (!receive(end))
+        end->is_lost = true;
+    take_messages(end);
+}
+
 static void *listen_to(void *state)
 {
     struct remote_end *end = state;
@@ -177,9 +184,7 @@ static void *listen_to(void *state)
             send_mark(end, 0);
             continue;
         }
-        if (!receive(end))
-            end->is_lost = true;
-        take_messages(end);
+        hear(end);
     }
     return NULL;
 }
@@ -202,11 +207,14 @@ static void passed(void *state, struct session *session, uint64_t time, bool is_
     }
 }
 
-/* While many probes are attached. */
+/* While many probes are attached, in which time no thread listens. */
 static void progress(void *state, size_t done, size_t total)
 {
+    struct remote_end *end = state;
     (void)done, (void)total;
-    send_mark(state, 0);
+    send_mark(end, 0);
+    if (!end->listens && !end->is_lost && poll(&(struct pollfd){end->in, POLLIN, 0}, 1, 0) > 0)
+        hear(end);
 }
 
 /* ---- the order of things ---- */

@@ -6,15 +6,19 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/wire.h"
 #include "builtin/aggregation.h"
 #include "builtin/all.h"
 #include "chart/chart.h"
 #include "history/history.h"
+#include "remote/end.h"
 #include "remote/merge.h"
 #include "remote/protocol.h"
 
@@ -531,6 +535,47 @@ static void requests_are_taken_whole(void **state)
     text_free(&out);
 }
 
+/* ---- the other end ---- */
+
+static volatile sig_atomic_t interrupts;
+
+static void interrupted(int number)
+{
+    interrupts += number == SIGINT;
+}
+
+/* Whoever asks for the end while many probes are attached is heard, and so is the end of the connection. */
+static void the_end_is_heard_while_probes_are_attached(void **state)
+{
+    struct remote_end end = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct session_options options = {0};
+    struct text stop = {0};
+    int in[2];
+    (void)state;
+    assert_int_equal(pipe(in), 0);
+    end.in = in[0];
+    end.out = open("/dev/null", O_WRONLY);
+    signal(SIGINT, interrupted);
+    remote_end_watch(&end, &options);
+    options.progress(&end, 1, 3);
+    assert_int_equal(interrupts, 0);
+    remote_put(&stop, REMOTE_STOP, NULL);
+    assert_int_equal(write(in[1], stop.bytes, stop.length), stop.length);
+    options.progress(&end, 2, 3);
+    assert_int_equal(interrupts, 1);
+    assert_false(end.is_lost);
+    close(in[1]);
+    options.progress(&end, 3, 3);
+    assert_int_equal(interrupts, 2);
+    assert_true(end.is_lost);
+    signal(SIGINT, SIG_DFL);
+    text_free(&stop);
+    text_free(&end.received);
+    text_free(&end.sending);
+    close(in[0]);
+    close(end.out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +589,7 @@ int main(void)
         cmocka_unit_test(damaged_maps_are_refused_or_printed),
         cmocka_unit_test(numbers_out_of_bounds_are_refused),
         cmocka_unit_test(requests_are_taken_whole),
+        cmocka_unit_test(the_end_is_heard_while_probes_are_attached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
