@@ -15,10 +15,10 @@
 /* What hosts get, too, and what is for the machine where all comes together. All else is refused: it would mean files or
  * processes of one machine, or what only one trace can do. */
 static const char *const travelling[] = {
-    "pid",          "cmd",        "follow",     "cgroup", "user",     "new-privileges",
-    "duration",     "max-events", "max-memory", "enum",   "together", "debuginfo",
-    "probe-filter", "no-feature", "host",       "format", "f",        "warnings",
-    "no-warnings",  "unsafe",     "verbose",    "quiet"};
+    "pid",        "cmd",        "follow", "cgroup",   "user",        "new-privileges", "duration",
+    "max-events", "max-memory", "enum",   "together", "debuginfo",   "probe-filter",   "no-feature",
+    "host",       "format",     "f",      "warnings", "no-warnings", "unsafe",         "verbose",
+    "quiet",      "recording",  "file",   "from"};
 static const char *const staying[] = {"e",
                                       "script",
                                       "on",
@@ -205,8 +205,6 @@ int on_check(struct options *options, const struct command_arguments *given)
             return command_line_fail(&spoor_line, "%s%s means nothing on other machines: not with --on",
                                      row->name ? "--" : "-", row->name ? row->name : letter);
     }
-    if (options->session.recordings)
-        return command_line_fail(&spoor_line, "-f FILE is a recording of this machine: not with --on");
     if (options->session.pid_count && count > 1)
         return command_line_fail(
             &spoor_line, "-p is a process of one machine: not with several hosts of --on; --cgroup or a "

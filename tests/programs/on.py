@@ -275,6 +275,29 @@ def drawings():
 
 
 @part
+def recordings():
+    # Machines share /dev/shm and the file here, so each of them reads the same recording.
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    run("gcc", "-O1", "-I" + root + "/include", root + "/tests/programs/recording.c", build + "/libspoor.a", "-lpthread", "-o", "recording")
+    program = subprocess.Popen(["./recording", "on", "0", "1", "2000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    path = program.stdout.readline().strip()
+    counting = "trace:BDEV_IO_DONE / @x <= 100 / { @[args.status] = count(); @n = count(); if (@x == 100) { exit(); } @x++; }"
+    done = spoor(hosts[:2], "-q", "-e", counting)
+    check("a script reads the newest recording of each machine", done.returncode == 0 and "\n@n: 202\n" in done.stdout, done)
+    done = spoor(hosts[:2], "-q", "--recording", path, "-e", counting.replace("@n", "@named"))
+    check("or the one that is named", done.returncode == 0 and "\n@named: 202\n" in done.stdout, done)
+    done = spoor(hosts[:2], "-q", "-e", counting + " tracepoint:raw_syscalls:sys_enter { @calls = count(); }")
+    check("beside probes of the kernel", done.returncode == 0 and "\n@n: 202\n" in done.stdout and "\n@calls: " in done.stdout, done)
+    program.kill()
+    program.communicate()
+    done = spoor(hosts[:2], "-q", "-f", path, "-e", "trace:BDEV_IO_DONE { @n = count(); }")
+    check("one that has ended is read as a whole", done.returncode == 0 and re.search(r"\n@n: \d*[02468]\n", done.stdout), done)
+    os.unlink(path)
+    done = spoor(hosts[:2], "-q", "--recording", path, "-e", counting)
+    check("one that is not there is told", done.returncode == 1 and path in done.stderr and "h0, h1" in done.stderr, done)
+
+
+@part
 def names():
     done = spoor(hosts[:2], "-q", "-e", 'begin { @[probe, ksym(kaddr("_text"))] = count(); @u[username] = count(); exit(); }')
     check("names travel as texts", re.search(r"@\[begin, [A-Za-z_]\w*\]: 2\n", done.stdout) and "@u[root]: 2\n" in done.stdout, done)
