@@ -36,7 +36,7 @@ static void hand_memory_back(void)
     mallopt(M_TRIM_THRESHOLD, LARGE);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     hand_memory_back();
     if (hold_standard_streams())
@@ -81,4 +81,14 @@ int main(int argc, char **argv)
     if (options.lists && !options.script_count && !options.file)
         return command_list(&options);
     return command_script(&options);
+}
+
+int main(int argc, char **argv)
+{
+    const int status = run(argc, argv);
+    /* Files of others are opened by what /proc/self/fd names: without it each of them seems not to be there. */
+    if (status && access("/proc/self/fd", F_OK) && errno == ENOENT)
+        fputs("HINT: /proc is not mounted, and without it files are not found: mount -t proc proc /proc\n",
+              stderr);
+    return status;
 }
