@@ -31,7 +31,7 @@ static size_t map_of(const struct action *action)
     return (size_t)check_argument(action->call, 0)->map.symbol->index;
 }
 
-static void tell_watchers(const struct event_handler *handler, size_t map)
+static void notify_watchers(const struct event_handler *handler, size_t map)
 {
     const struct printer *printer = handler->printer;
     for (const struct map_watcher *watcher = printer->watcher; watcher; watcher = watcher->next)
@@ -43,7 +43,7 @@ static void handle_clear(struct event_handler *handler, const struct action *act
 {
     (void)record;
     handler->zeroed[map_of(action)] = false;
-    tell_watchers(handler, map_of(action));
+    notify_watchers(handler, map_of(action));
     if (handler->host->operations->map_clear(handler->host, map_of(action)))
         handler->warn(handler, action->call->span, "the map could not be cleared");
 }
@@ -52,7 +52,7 @@ static void handle_zero(struct event_handler *handler, const struct action *acti
 {
     (void)record;
     handler->zeroed[map_of(action)] = true;
-    tell_watchers(handler, map_of(action));
+    notify_watchers(handler, map_of(action));
     if (handler->host->operations->map_zero(handler->host, map_of(action)))
         handler->warn(handler, action->call->span, "the map could not be zeroed");
 }

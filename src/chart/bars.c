@@ -43,7 +43,7 @@ static double draw_rows(const struct chart_map *map, const struct chart_cell *ce
     return y;
 }
 
-static double tell_left(double y, size_t left, struct text *out)
+static double draw_left_out(double y, size_t left, struct text *out)
 {
     struct text text = {0};
     if (!left)
@@ -70,5 +70,5 @@ double chart_bars(const struct chart_map *map, double y, struct text *out)
         y = map->kind == CHART_ROWS ? draw_rows(map, cell, y, out)
                                     : draw_bar(out, y, chart_key(map, cell->key), cell->value, largest);
     }
-    return tell_left(y, first, out);
+    return draw_left_out(y, first, out);
 }

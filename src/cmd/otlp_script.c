@@ -53,7 +53,7 @@ static void run(void *state)
 /* ---- its beginning and end ---- */
 
 /* Says something as the session says what it has to say. */
-static void say_line(void *state, const char *text)
+static void report_to_session(void *state, const char *text)
 {
     const struct otlp_script *script = state;
     struct text line = {0};
@@ -67,7 +67,7 @@ static struct otlp_use use_of(struct otlp_script *script)
     return (struct otlp_use){.path = ADDRESS_METRICS,
                              .goes_on = true,
                              .stop = &stop_asked,
-                             .report = script->report ? say_line : otlp_report_in_time,
+                             .report = script->report ? report_to_session : otlp_report_in_time,
                              .report_state = script};
 }
 

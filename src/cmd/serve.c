@@ -47,7 +47,7 @@ static const struct option_row rows[] = {
 
 static const struct option_rule rules[] = {OTLP_RULES};
 
-static void say(const char *text)
+static void report(const char *text)
 {
     enum { PATIENCE_MS = 200 };
     command_write_in_time(text, PATIENCE_MS);
@@ -94,7 +94,7 @@ static int command_serve(int argc, char **argv)
     serving->directory = given.words[0];
     serving->share = (double)arguments.share / 100;
     serving->run = run;
-    serving->say = say;
+    serving->report = report;
     serving->state = &arguments.options;
     arguments.options.metrics = serving->place;
     arguments.options.metrics_period = serving->period_ns;

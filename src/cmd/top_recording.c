@@ -58,7 +58,7 @@ static int read_events(struct recorded *recorded, uint64_t until)
 }
 
 /* Says what is missing. */
-static void tell_lost(struct recorded *recorded)
+static void report_lost(struct recorded *recorded)
 {
     const struct recording_counts counts = recording_counts(recorded->recording);
     const uint64_t overwritten = counts.overwritten - counts.older;
@@ -116,7 +116,7 @@ static int feed_refresh(void *state, uint64_t now)
     recorded->was_refreshed = recorded->has_ended;
     if (recorded->has_ended)
         recorded->view.ended = "the program has ended";
-    tell_lost(recorded);
+    report_lost(recorded);
     return 0;
 }
 

@@ -58,8 +58,8 @@ static const char *spell(struct arena *arena, const struct uprobe_place *place, 
     return arena_printf(arena, "0x%llx", (unsigned long long)address);
 }
 
-static const char *say_bounds(struct arena *arena, const struct uprobe_place *place,
-                              const struct instruction_bounds *bounds)
+static const char *describe_bounds(struct arena *arena, const struct uprobe_place *place,
+                                   const struct instruction_bounds *bounds)
 {
     const char *below = spell(arena, place, bounds->below);
     bool is_last = place->function && place->function->size &&
@@ -101,7 +101,7 @@ int uprobe_place_check(struct probe_environment *environment, const struct uprob
                                                      : "if it is one, use --unsafe");
         return -EPERM;
     }
-    const char *hint = say_bounds(arena, place, &bounds);
+    const char *hint = describe_bounds(arena, place, &bounds);
     if (environment->is_unsafe) {
         diagnose_warning(diagnostics, place->span,
                          "%s is inside an instruction: the program that is traced may crash", place->name);

@@ -153,7 +153,7 @@ static bool next(struct remote_end *end, enum remote_message *message, struct cu
 
 /* Asks the session for the end in the same way as a user does, so that it is heard also while an event is
  * handled. */
-static void take_messages(struct remote_end *end)
+static void handle_messages(struct remote_end *end)
 {
     enum remote_message message;
     struct cursor payload;
@@ -167,24 +167,24 @@ static void take_messages(struct remote_end *end)
     }
 }
 
-static void hear(struct remote_end *end)
+static void read_messages(struct remote_end *end)
 {
     if (!receive(end))
         end->is_lost = true;
-    take_messages(end);
+    handle_messages(end);
 }
 
 static void *listen_to(void *state)
 {
     struct remote_end *end = state;
-    take_messages(end); /* who ends the trace as soon as it is started sends both at once */
+    handle_messages(end); /* who ends the trace as soon as it is started sends both at once */
     while (!end->is_lost) {
         struct pollfd in = {end->in, POLLIN, 0};
         if (poll(&in, 1, ALIVE_MS) <= 0) {
             send_mark(end, 0);
             continue;
         }
-        hear(end);
+        read_messages(end);
     }
     return NULL;
 }
@@ -214,7 +214,7 @@ static void progress(void *state, size_t done, size_t total)
     (void)done, (void)total;
     send_mark(end, 0);
     if (!end->listens && !end->is_lost && poll(&(struct pollfd){end->in, POLLIN, 0}, 1, 0) > 0)
-        hear(end);
+        read_messages(end);
 }
 
 /* ---- the order of things ---- */

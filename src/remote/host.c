@@ -22,10 +22,10 @@ enum {
     PART = 64 << 10,
 };
 
-/* ---- what is said of it ---- */
+/* ---- reports about the host ---- */
 
-/* Each line of what it says beside its output. */
-static void say_lines(const struct remote_host *host, const char *lines, size_t length)
+/* Reports each of these lines, with the host's name. */
+static void report_lines(const struct remote_host *host, const char *lines, size_t length)
 {
     while (length) {
         const char *end = memchr(lines, '\n', length);
@@ -59,8 +59,8 @@ static void free_texts(struct remote_host *host)
     host->read = host->sent = 0;
 }
 
-/* Its error stream: what it says while it is logged in to is the reason if that fails. */
-static void hear_errors(struct remote_host *host)
+/* Reads the host's error stream. Until spoor runs there, its last line is kept as the reason in case the login fails. */
+static void read_error_stream(struct remote_host *host)
 {
     char part[LINE_MAX];
     const ssize_t got = recv(host->ssh.err, part, sizeof part, 0);
@@ -70,7 +70,7 @@ static void hear_errors(struct remote_host *host)
     }
     if (got > 0) {
         text_append(&host->errors, part, (size_t)got);
-        host->said += (size_t)got;
+        host->error_bytes += (size_t)got;
     }
     const char *from = text_string(&host->errors), *end;
     size_t left = host->errors.length;
@@ -82,7 +82,7 @@ static void hear_errors(struct remote_host *host)
             text_clear(&host->why);
             text_append(&host->why, from, shown);
         } else {
-            say_lines(host, from, shown);
+            report_lines(host, from, shown);
         }
         from += length + (end != NULL);
         left -= length + (end != NULL);
@@ -93,16 +93,16 @@ static void hear_errors(struct remote_host *host)
     host->errors = rest;
 }
 
-/* What it has said already. */
+/* Reads what the error stream has now, without waiting. */
 static void drain_errors(struct remote_host *host)
 {
-    for (size_t before = SIZE_MAX; host->ssh.err >= 0 && before != host->said;) {
-        before = host->said;
-        hear_errors(host);
+    for (size_t before = SIZE_MAX; host->ssh.err >= 0 && before != host->error_bytes;) {
+        before = host->error_bytes;
+        read_error_stream(host);
     }
 }
 
-static void be_over(struct remote_host *host)
+static void close_host(struct remote_host *host)
 {
     drain_errors(host);
     ssh_end(&host->ssh);
@@ -114,7 +114,7 @@ static void be_over(struct remote_host *host)
 void host_leave(struct remote_host *host)
 {
     if (host->state != HOST_OVER)
-        be_over(host);
+        close_host(host);
 }
 
 void host_fail(struct remote_host *host, const char *format, ...)
@@ -132,19 +132,19 @@ void host_fail(struct remote_host *host, const char *format, ...)
     notes_add(host->common->notes, host->index, true, text_string(&reason), reason.length);
     text_free(&reason);
     host->has_failed = true;
-    be_over(host);
+    close_host(host);
 }
 
 /* ---- to the host ---- */
 
-static void put(struct remote_host *host, enum remote_message message, const struct text *payload)
+static void send_message(struct remote_host *host, enum remote_message message, const struct text *payload)
 {
     remote_put(&host->sending, message, payload);
 }
 
-void host_tell(struct remote_host *host, enum remote_message message)
+void host_send(struct remote_host *host, enum remote_message message)
 {
-    put(host, message, NULL);
+    send_message(host, message, NULL);
 }
 
 static void ping(struct remote_host *host)
@@ -152,14 +152,14 @@ static void ping(struct remote_host *host)
     struct text payload = {0};
     host->pinged = clock_ns(CLOCK_BOOTTIME);
     wire_put(&payload, host->pinged);
-    put(host, REMOTE_PING, &payload);
+    send_message(host, REMOTE_PING, &payload);
     text_free(&payload);
 }
 
 void host_begin(struct remote_host *host)
 {
     const struct host_common *common = host->common;
-    host->heard = clock_ms(CLOCK_MONOTONIC);
+    host->active_at = clock_ms(CLOCK_MONOTONIC);
     host->round_trip = UINT64_MAX;
     host->ssh = (struct ssh){0, -1, -1, -1};
     const int error = ssh_start(&host->ssh, common->command, host->name, text_string(&common->script));
@@ -188,7 +188,7 @@ static void send_binary(struct remote_host *host, const char *machine)
     }
 }
 
-static void hear_mark(struct remote_host *host, const char *word)
+static void handle_mark(struct remote_host *host, const char *word)
 {
     static const char need[] = "need ";
     if (!strncmp(word, need, strlen(need)) && host->state == HOST_LOGGING_IN) {
@@ -199,7 +199,7 @@ static void hear_mark(struct remote_host *host, const char *word)
 }
 
 /* A login may print anything before. Returns false when there is no whole line any more. */
-static bool hear_line(struct remote_host *host)
+static bool read_shell_line(struct remote_host *host)
 {
     struct text line = {0};
     const char *from = text_string(&host->received) + host->read;
@@ -214,14 +214,14 @@ static bool hear_line(struct remote_host *host)
     host->read += (size_t)(end - from) + 1;
     const char *mark = strstr(text_string(&line), SSH_MARK);
     if (mark)
-        hear_mark(host, mark + strlen(SSH_MARK));
+        handle_mark(host, mark + strlen(SSH_MARK));
     text_free(&line);
     return true;
 }
 
 /* ---- from spoor ---- */
 
-static void hear_pong(struct remote_host *host, struct cursor *payload)
+static void handle_pong(struct remote_host *host, struct cursor *payload)
 {
     const uint64_t now = clock_ns(CLOCK_BOOTTIME), echoed = wire_take(payload);
     const struct remote_clocks theirs = remote_take_clocks(payload);
@@ -243,7 +243,7 @@ static void hear_pong(struct remote_host *host, struct cursor *payload)
     text_append(&host->sending, text_string(&host->common->request), host->common->request.length);
 }
 
-static void hear_compiled(struct remote_host *host, struct cursor *payload)
+static void handle_compiled(struct remote_host *host, struct cursor *payload)
 {
     const bool is_sound = wire_take_within(payload, 1);
     payload->is_bad |= host->state != HOST_COMPILING;
@@ -253,7 +253,7 @@ static void hear_compiled(struct remote_host *host, struct cursor *payload)
     host->state = is_sound ? HOST_READY : HOST_COMPILING;
 }
 
-static int hear_lines(struct remote_host *host, struct cursor *payload)
+static int handle_lines(struct remote_host *host, struct cursor *payload)
 {
     const uint64_t time = wire_take(payload);
     const bool is_end = wire_take_within(payload, 1);
@@ -264,7 +264,7 @@ static int hear_lines(struct remote_host *host, struct cursor *payload)
                                          is_end, bytes, length);
 }
 
-static void hear_mark_of_time(struct remote_host *host, uint64_t time)
+static void handle_time_mark(struct remote_host *host, uint64_t time)
 {
     if (!time)
         return;
@@ -272,7 +272,7 @@ static void hear_mark_of_time(struct remote_host *host, uint64_t time)
     merge_mark(host->common->merge, host->index, time + (uint64_t)host->behind);
 }
 
-static int hear(struct remote_host *host, enum remote_message message, struct cursor *payload)
+static int handle_message(struct remote_host *host, enum remote_message message, struct cursor *payload)
 {
     struct merge *merge = host->common->merge;
     const bool runs = host->state == HOST_RUNNING;
@@ -283,9 +283,9 @@ static int hear(struct remote_host *host, enum remote_message message, struct cu
         host->state = HOST_MEASURING;
         ping(host);
         break;
-    case REMOTE_PONG: hear_pong(host, payload); break;
-    case REMOTE_COMPILED: hear_compiled(host, payload); break;
-    case REMOTE_LINES: error = runs ? hear_lines(host, payload) : -EBADMSG; break;
+    case REMOTE_PONG: handle_pong(host, payload); break;
+    case REMOTE_COMPILED: handle_compiled(host, payload); break;
+    case REMOTE_LINES: error = runs ? handle_lines(host, payload) : -EBADMSG; break;
     case REMOTE_MAP:
         error = runs ? merge_map(merge, host->index, *payload, host->behind) : -EBADMSG;
         cursor_skip(payload, cursor_left(payload));
@@ -294,10 +294,10 @@ static int hear(struct remote_host *host, enum remote_message message, struct cu
         const char *text = wire_take_text(payload);
         payload->is_bad |= !text;
         if (text)
-            say_lines(host, text, strlen(text));
+            report_lines(host, text, strlen(text));
         break;
     }
-    case REMOTE_MARK: hear_mark_of_time(host, wire_take(payload)); break;
+    case REMOTE_MARK: handle_time_mark(host, wire_take(payload)); break;
     case REMOTE_END:
         host->status = (int)wire_take_within(payload, UINT8_MAX);
         host->state = HOST_LEAVING;
@@ -308,15 +308,15 @@ static int hear(struct remote_host *host, enum remote_message message, struct cu
     return error ? error : host->state != HOST_OVER && !cursor_is_done(payload) ? -EBADMSG : 0;
 }
 
-static void hear_all(struct remote_host *host)
+static void handle_received(struct remote_host *host)
 {
-    while (host->state < HOST_STARTING && hear_line(host))
+    while (host->state < HOST_STARTING && read_shell_line(host))
         ;
     for (int got = 1; got > 0 && host->state >= HOST_STARTING && host->state < HOST_LEAVING;) {
         enum remote_message message;
         struct cursor payload;
         got = remote_take(&host->received, &host->read, &message, &payload);
-        const int error = got < 0 ? got : got ? hear(host, message, &payload) : 0;
+        const int error = got < 0 ? got : got ? handle_message(host, message, &payload) : 0;
         if (error == -EBADMSG)
             host_fail(host, "it has sent what no spoor " SPOOR_VERSION " sends");
         else if (error)
@@ -336,9 +336,9 @@ void host_wait(const struct remote_host *host, struct pollfd *streams)
     streams[2] = (struct pollfd){host->ssh.err, POLLIN, 0};
 }
 
-static void hear_of(struct remote_host *host)
+static void note_activity(struct remote_host *host)
 {
-    host->heard = clock_ms(CLOCK_MONOTONIC);
+    host->active_at = clock_ms(CLOCK_MONOTONIC);
 }
 
 static void send_some(struct remote_host *host)
@@ -350,17 +350,17 @@ static void send_some(struct remote_host *host)
     const size_t left = copies ? binary->size - host->copied : host->sending.length - host->sent;
     const ssize_t sent = left ? send(host->ssh.in, bytes, left, MSG_NOSIGNAL) : 0;
     if (sent < 0)
-        return; /* what happened is said where its answers end */
+        return; /* the reason is reported when its output ends */
     *(copies ? &host->copied : &host->sent) += (size_t)sent;
     if (sent)
-        hear_of(host);
+        note_activity(host);
     if (host->sent == host->sending.length) {
         text_clear(&host->sending);
         host->sent = 0;
     }
 }
 
-static void be_gone(struct remote_host *host)
+static void fail_disconnected(struct remote_host *host)
 {
     static const char *const stages[] = {
         [HOST_LOGGING_IN] = "it cannot be logged in to", [HOST_COPYING] = "spoor could not be copied",
@@ -379,11 +379,11 @@ static void be_gone(struct remote_host *host)
 static void finish(struct remote_host *host)
 {
     if (host->state != HOST_LEAVING)
-        be_gone(host);
+        fail_disconnected(host);
     else if (host->cannot_start)
         host_fail(host, "the script cannot be started there");
     else
-        be_over(host);
+        close_host(host);
 }
 
 static void receive(struct remote_host *host)
@@ -395,8 +395,8 @@ static void receive(struct remote_host *host)
     const ssize_t got = recv(host->ssh.out, host->received.bytes + host->received.length, PART, 0);
     if (got > 0) {
         host->received.length += (size_t)got;
-        hear_of(host);
-        hear_all(host);
+        note_activity(host);
+        handle_received(host);
         if (host->state == HOST_OVER)
             return;
         if (host->read > host->received.length / 2) { /* forget what was read */
@@ -408,14 +408,14 @@ static void receive(struct remote_host *host)
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         close(host->ssh.out);
         host->ssh.out = -1;
-        hear_of(host);
+        note_activity(host);
     }
 }
 
 void host_act(struct remote_host *host, const struct pollfd *streams)
 {
     if (host->state != HOST_OVER && streams[2].revents)
-        hear_errors(host);
+        read_error_stream(host);
     if (host->state != HOST_OVER && streams[1].revents)
         receive(host);
     if (host->state != HOST_OVER && streams[0].revents)
@@ -429,11 +429,11 @@ void host_look(struct remote_host *host, uint64_t now)
     /* The connection brings both of its streams in an order of its own. */
     const bool ends = host->state == HOST_LEAVING || (host->state != HOST_OVER && host->ssh.out < 0);
     if (merge_is_full(host->common->merge, host->index)) /* it may be waiting for us */
-        hear_of(host);
-    else if (ends && ((host->ssh.out < 0 && host->ssh.err < 0) || now - host->heard > LEAVING_MS))
+        note_activity(host);
+    else if (ends && ((host->ssh.out < 0 && host->ssh.err < 0) || now - host->active_at > LEAVING_MS))
         finish(host);
-    else if (host->state < HOST_LEAVING && host->state != HOST_READY && now - host->heard > bound)
+    else if (host->state < HOST_LEAVING && host->state != HOST_READY && now - host->active_at > bound)
         host_fail(host, "it has not answered for %u s", (unsigned)(bound / 1000));
     else if (host->state == HOST_READY)
-        host->heard = now;
+        host->active_at = now;
 }

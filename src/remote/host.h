@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One host of `--on`: it is logged in to, gets a spoor if it has none, is asked for its clock and the script, runs, ends. */
+/* One host of `--on`, as a state machine: ssh logs in, spoor is copied if it is missing there, the clocks are compared, the script is
+ * compiled, and runs until it ends. Nothing here waits: the caller polls the streams of all hosts. */
 #ifndef SPOOR_REMOTE_HOST_H
 #define SPOOR_REMOTE_HOST_H
 
@@ -11,20 +12,20 @@
 #include "remote/ssh.h"
 
 enum host_state {
-    HOST_LOGGING_IN, /* its shell has said nothing yet */
+    HOST_LOGGING_IN, /* its shell has sent nothing yet */
     HOST_COPYING,    /* it gets the binary */
     HOST_STARTING,   /* spoor starts there */
-    HOST_MEASURING,  /* its clock is looked at */
+    HOST_MEASURING,  /* its clock is compared with the one here */
     HOST_COMPILING,
     HOST_READY, /* it waits for the others */
     HOST_RUNNING,
-    HOST_LEAVING, /* it has sent all; what is left on its error stream is waited for */
+    HOST_LEAVING, /* its last message has come; the rest of its error stream is awaited */
     HOST_OVER,
 };
 
 enum { HOST_STREAMS = 3 };
 
-struct host_common; /* what all hosts share */
+struct host_common;
 struct remote_host {
     const struct host_common *common;
     const char *name;
@@ -32,11 +33,11 @@ struct remote_host {
     enum host_state state;
     struct ssh ssh;
     struct text received, sending, errors;
-    size_t read, sent; /* bytes of `received` and `sending` that are done with */
-    size_t copied;     /* bytes of the binary that were sent */
-    size_t said;       /* bytes that came on its error stream */
-    struct text why;   /* the last line on its error stream */
-    uint64_t heard;    /* when it last did something, ms */
+    size_t read, sent;  /* how many bytes of `received` were handled, and of `sending` sent */
+    size_t copied;      /* bytes of the binary that were sent */
+    size_t error_bytes; /* bytes that came on its error stream */
+    struct text why;    /* the last line on its error stream */
+    uint64_t active_at; /* when it last sent or accepted something: monotonic clock, ms */
     unsigned pings;
     uint64_t pinged;
     uint64_t round_trip; /* the shortest, ns */
@@ -48,6 +49,7 @@ struct remote_host {
     bool cannot_start; /* the script was not compiled there */
 };
 
+/* What all hosts share. */
 struct host_common {
     const struct remote_options *options;
     struct merge *merge;
@@ -58,18 +60,18 @@ struct host_common {
     char **command;
 };
 
-/* Starts ssh for it. The caller has filled in common, name and index. */
+/* Starts ssh. The caller has set common, name and index. */
 void host_begin(struct remote_host *host);
-/* What it waits for: `streams` has HOST_STREAMS elements, which host_act() wants back. */
+/* Fills in what to poll: `streams` has HOST_STREAMS elements, which host_act() takes back with their results. */
 void host_wait(const struct remote_host *host, struct pollfd *streams);
 void host_act(struct remote_host *host, const struct pollfd *streams);
-/* Gives it up if it has been silent for too long. */
+/* Fails the host if it has been silent for too long. now: monotonic clock, ms. */
 void host_look(struct remote_host *host, uint64_t now);
-/* Tells it something without content. */
-void host_tell(struct remote_host *host, enum remote_message message);
-/* Gives it up, with a reason that names no host. */
+/* Sends a message that has no payload. */
+void host_send(struct remote_host *host, enum remote_message message);
+/* Reports an error, whose text does not name the host, and closes the connection. */
 void host_fail(struct remote_host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* It ends without having failed. */
+/* Closes the connection; that is no error. */
 void host_leave(struct remote_host *host);
 
 #endif

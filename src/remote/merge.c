@@ -23,13 +23,13 @@ enum {
 
 struct item {
     struct item *next, *previous;
-    uint64_t time;    /* of the event */
-    uint64_t arrived; /* ms */
-    size_t host;      /* of a line */
+    uint64_t time;    /* of the event: boot clock of this machine, ns */
+    uint64_t arrived; /* monotonic clock, ms */
+    size_t host;      /* of a line: which host printed it */
     struct text line;
-    size_t bytes;               /* how much of merge->bytes it is */
-    struct remote_round *round; /* or NULL: it is a line */
-    bool has[];                 /* which hosts are in the round */
+    size_t bytes;               /* what it adds to merge->bytes */
+    struct remote_round *round; /* of a map; of a line NULL */
+    bool has[];                 /* of a map: which hosts have sent theirs */
 };
 
 struct list {
@@ -37,12 +37,12 @@ struct list {
 };
 
 struct stream {
-    uint64_t mark; /* all that is older has arrived */
+    uint64_t mark; /* everything older than this time has arrived */
     bool is_over;
     struct list waiting;
-    struct text line; /* its last one, without an end yet */
+    struct text line; /* the beginning of a line whose end has not arrived */
     uint64_t time;
-    bool is_end;      /* that line is of the end */
+    bool is_end;      /* that line was printed at the end of the trace */
     struct item *end; /* its last line or map of the end */
     size_t end_bytes, end_maps;
     size_t waiting_maps;
@@ -52,7 +52,7 @@ struct stream {
 struct merge {
     const struct merge_options *options;
     struct list rounds, at_end; /* maps of the running trace; lines and maps of its end */
-    size_t bytes;               /* of what waits */
+    size_t bytes;               /* memory of everything that waits */
     uint64_t begun;             /* when the trace began */
     struct shapes shapes;
     bool warned_of_types;
@@ -75,16 +75,16 @@ struct merge *merge_new(const struct merge_options *options)
     return merge;
 }
 
-/* ---- who keeps what is printed ---- */
+/* ---- observers ---- */
 
-/* Returns a time that a host named, within those of the trace. */
+/* Moves a time that a host has sent, which may be wrong, into the time of the trace. */
 static uint64_t moment_of(const struct merge *merge, uint64_t time)
 {
     const uint64_t now = clock_ns(CLOCK_BOOTTIME);
     return time < merge->begun ? merge->begun : time > now ? now : time;
 }
 
-static void tell_printed(const struct merge *merge, uint64_t time, const char *bytes, size_t length)
+static void notify_printed(const struct merge *merge, uint64_t time, const char *bytes, size_t length)
 {
     const struct session_observer *observer = merge->options->observer;
     for (; observer; observer = observer->next)
@@ -92,7 +92,7 @@ static void tell_printed(const struct merge *merge, uint64_t time, const char *b
             observer->printed(observer->state, moment_of(merge, time), bytes, length);
 }
 
-static void tell_passed(const struct merge *merge, bool is_end)
+static void notify_passed(const struct merge *merge, bool is_end)
 {
     const struct session_observer *observer = merge->options->observer;
     for (; observer; observer = observer->next)
@@ -103,7 +103,7 @@ static void tell_passed(const struct merge *merge, bool is_end)
 void merge_begin(struct merge *merge)
 {
     merge->begun = clock_ns(CLOCK_BOOTTIME);
-    tell_passed(merge, false);
+    notify_passed(merge, false);
 }
 
 /* ---- the list ---- */
@@ -199,7 +199,7 @@ static void write_line(struct merge *merge, const struct item *item)
     else
         write_text_line(out, options->host_count > 1 ? host : NULL, &item->line);
     if (!out->failed)
-        tell_printed(merge, item->time, text_string(out) + before, out->length - before);
+        notify_printed(merge, item->time, text_string(out) + before, out->length - before);
 }
 
 /* Whether an item of the end stands above another one that is new there: lines of several hosts above one map are in the
@@ -485,7 +485,7 @@ void merge_finish(struct merge *merge)
     struct list *list;
     while ((list = oldest(merge)))
         write_item(merge, list, list->first);
-    tell_passed(merge, true);
+    notify_passed(merge, true);
     bool is_last = merge->options->json;
     for (struct item *item; (item = merge->at_end.first);) {
         if (!is_last && item->round && round_is_last(item->round)) {

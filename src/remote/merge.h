@@ -21,10 +21,8 @@ struct merge_options {
     const struct builtin_table *builtins;
     bool per_host;
     bool json, is_terminal, bcc_histograms;
-    const struct map_watcher
-        *watcher; /* is told of maps that are printed, not of their text; NULL: nobody is */
-    const struct session_observer
-        *observer; /* is told of what is printed, with no session; NULL: nobody is */
+    const struct map_watcher *watcher; /* is called for maps that are printed, not for their text; or NULL */
+    const struct session_observer *observer; /* is called without a session; or NULL */
     void (*print)(void *state, const char *bytes, size_t length);
     void (*warn)(void *state, const char *text);
     void *state;

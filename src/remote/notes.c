@@ -47,7 +47,7 @@ void notes_add(struct notes *notes, size_t host, bool is_error, const char *text
     }
     note->has[host] = true;
     if (notes->bytes > NOTES_BYTES_MAX)
-        notes_tell(notes, true);
+        notes_flush(notes, true);
 }
 
 static enum report_kind kind_of(const struct note *note)
@@ -58,7 +58,7 @@ static enum report_kind kind_of(const struct note *note)
     return strncmp(text, "WARNING", strlen("WARNING")) ? REPORT_NOTE : REPORT_WARNING;
 }
 
-static void tell(const struct notes *notes, const struct note *note)
+static void report(const struct notes *notes, const struct note *note)
 {
     struct text line = {0};
     const char *between = note->is_error ? "ERROR: " : "";
@@ -68,8 +68,8 @@ static void tell(const struct notes *notes, const struct note *note)
             between = ", ";
         }
     terminal_print(&line, ": %s\n", text_string(&note->text));
-    notes->say(notes->state, kind_of(note),
-               line.failed ? "ERROR: there is not enough memory\n" : text_string(&line));
+    notes->report(notes->state, kind_of(note),
+                  line.failed ? "ERROR: there is not enough memory\n" : text_string(&line));
     text_free(&line);
 }
 
@@ -92,12 +92,12 @@ static void drop_first(struct notes *notes)
     free(note);
 }
 
-void notes_tell(struct notes *notes, bool is_all)
+void notes_flush(struct notes *notes, bool is_all)
 {
     const uint64_t now = clock_ms(CLOCK_MONOTONIC);
     while (notes->first &&
            (is_all || now - notes->first->added >= NOTES_HOLD_MS || is_of_all(notes, notes->first))) {
-        tell(notes, notes->first);
+        report(notes, notes->first);
         drop_first(notes);
     }
 }

@@ -12,7 +12,7 @@ struct note;
 struct notes {
     const char *const *hosts; /* their names */
     size_t host_count;
-    void (*say)(void *state, enum report_kind kind, const char *text);
+    void (*report)(void *state, enum report_kind kind, const char *text);
     void *state;
     struct note *first, *last;
     size_t bytes;
@@ -21,7 +21,7 @@ struct notes {
 /* Says a line, without its end, of a host. is_error: with ERROR before it. */
 void notes_add(struct notes *notes, size_t host, bool is_error, const char *text, size_t length);
 /* Tells what has waited long enough; or all of it. */
-void notes_tell(struct notes *notes, bool is_all);
+void notes_flush(struct notes *notes, bool is_all);
 void notes_free(struct notes *notes);
 
 #endif

@@ -27,7 +27,7 @@ struct remote {
     struct pollfd *streams; /* HOST_STREAMS of each host */
     bool is_stopping;
     uint64_t begun, stopped;
-    bool told_waiting;
+    bool has_reported_waiting;
 };
 
 /* Says a line, also to those who keep what is said. */
@@ -102,7 +102,7 @@ static int prepare(struct remote *remote)
                                                    .warn = report_warning,
                                                    .state = remote};
     remote->notes = (struct notes){
-        .hosts = options->hosts, .host_count = options->host_count, .say = report, .state = remote};
+        .hosts = options->hosts, .host_count = options->host_count, .report = report, .state = remote};
     common->options = options;
     common->notes = &remote->notes;
     common->merge = merge_new(&remote->merge_options);
@@ -126,7 +126,7 @@ static int prepare(struct remote *remote)
 }
 
 /* Says by how much clocks differ: "its clock is 0.51 ms ahead". */
-static void tell_clock(struct remote *remote, const struct remote_host *host)
+static void report_clock(struct remote *remote, const struct remote_host *host)
 {
     const int64_t ahead = host->wall_ahead;
     const double ms = (double)(ahead < 0 ? -ahead : ahead) / NSEC_PER_MSEC;
@@ -137,15 +137,15 @@ static void tell_clock(struct remote *remote, const struct remote_host *host)
     text_free(&text);
 }
 
-static void tell_waiting(struct remote *remote)
+static void report_waiting(struct remote *remote)
 {
     static const char text[] = "NOTE: the others wait for it";
-    if (remote->told_waiting || clock_ms(CLOCK_MONOTONIC) - remote->begun < UNTOLD_MS)
+    if (remote->has_reported_waiting || clock_ms(CLOCK_MONOTONIC) - remote->begun < UNTOLD_MS)
         return;
     for (size_t i = 0; i < remote->options->host_count; i++)
         if (remote->hosts[i].state < HOST_READY)
             notes_add(&remote->notes, i, false, text, sizeof text - 1);
-    remote->told_waiting = true;
+    remote->has_reported_waiting = true;
 }
 
 /* All begin together, so that intervals of different hosts come at the same time. */
@@ -154,7 +154,7 @@ static void start_together(struct remote *remote)
     if (!count_in(remote, HOST_READY, HOST_READY))
         return;
     if (count_in(remote, HOST_LOGGING_IN, HOST_COMPILING)) {
-        tell_waiting(remote);
+        report_waiting(remote);
         return;
     }
     merge_begin(remote->common.merge);
@@ -163,8 +163,8 @@ static void start_together(struct remote *remote)
         if (host->state != HOST_READY)
             continue;
         if (!remote->options->is_quiet)
-            tell_clock(remote, host);
-        host_tell(host, REMOTE_START);
+            report_clock(remote, host);
+        host_send(host, REMOTE_START);
         host->state = HOST_RUNNING;
     }
 }
@@ -178,7 +178,7 @@ static void stop(struct remote *remote)
     for (size_t i = 0; i < remote->options->host_count; i++) {
         struct remote_host *host = &remote->hosts[i];
         if (host->state == HOST_RUNNING)
-            host_tell(host, REMOTE_STOP);
+            host_send(host, REMOTE_STOP);
         else if (host->state < HOST_RUNNING)
             host_leave(host);
     }
@@ -225,7 +225,7 @@ static void go_round(struct remote *remote)
         host_look(&remote->hosts[i], now);
     start_together(remote);
     merge_go_on(remote->common.merge);
-    notes_tell(&remote->notes, false);
+    notes_flush(&remote->notes, false);
     const bool is_asked = *remote->options->is_asked || remote->options->is_broken(remote->options->state);
     if (is_asked && !remote->is_stopping)
         stop(remote);
@@ -269,7 +269,7 @@ int remote_run(const struct remote_options *options)
         while (count_in(&remote, HOST_LOGGING_IN, HOST_LEAVING))
             go_round(&remote);
         merge_finish(remote.common.merge);
-        notes_tell(&remote.notes, true);
+        notes_flush(&remote.notes, true);
         status = result(&remote);
         if (options->finish && options->finish(options->finish_state) && !status)
             status = 1;

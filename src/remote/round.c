@@ -212,8 +212,8 @@ int round_add(struct remote_round *round, size_t host, const struct portable_map
 /* ---- printing ---- */
 
 /* Whoever draws maps is told apart from the printer: for them maps of other types have other names. */
-static void tell_watchers(const struct remote_round *round, struct printer *printer,
-                          const struct map_snapshot *map, const struct map_watcher *watchers)
+static void notify_watchers(const struct remote_round *round, struct printer *printer,
+                            const struct map_snapshot *map, const struct map_watcher *watchers)
 {
     const struct portable_print *print = &round->print;
     struct map_snapshot titled = *map;
@@ -239,7 +239,7 @@ int round_print(const struct remote_round *round, struct printer *printer, const
         entries[i] = (struct map_entry){at, at + shape->key_bytes};
     }
     printer->names = &names;
-    tell_watchers(round, printer, &map, watchers);
+    notify_watchers(round, printer, &map, watchers);
     const int error = print_map(printer, &map, (size_t)round->print.top, round->print.divisor);
     printer->names = NULL;
     free(entries);

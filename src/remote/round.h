@@ -19,8 +19,8 @@ bool round_is_last(const struct remote_round *round);
 const struct shape *round_shape(const struct remote_round *round);
 /* Adds what a host has. Returns 0, -ENOMEM, or -EBADMSG if the map refers to texts that are not there. */
 int round_add(struct remote_round *round, size_t host, const struct portable_map *map);
-/* Prints it, and tells the watchers (NULL: there are none) that it was emptied before, if it was, and that it is printed.
- * Returns 0 or -ENOMEM. */
+/* Prints the map. Before, calls the watchers (NULL: there are none): `emptied`, if it was emptied since it was printed last, and
+ * `printed`. Returns 0 or -ENOMEM. */
 int round_print(const struct remote_round *round, struct printer *printer,
                 const struct map_watcher *watchers);
 void round_free(struct remote_round *round);

@@ -37,5 +37,5 @@ bool due_is_asked(const struct served *script, uint64_t now)
 
 bool due_is_silent(const struct served *script, uint64_t now)
 {
-    return now >= script->heard + SILENT_AFTER;
+    return now >= script->active_at + SILENT_AFTER;
 }

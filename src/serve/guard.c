@@ -21,7 +21,7 @@ static void pause_script(struct guard *guard, struct session *session, double sh
     guard->resume_at = now + guard->pause;
     guard->is_paused = true;
     session_pause(session, true);
-    guard->told(guard->state, session, true, share, (unsigned)(guard->pause / SECOND));
+    guard->paused(guard->state, session, true, share, (unsigned)(guard->pause / SECOND));
 }
 
 void guard_look(struct guard *guard, struct session *session)
@@ -44,6 +44,6 @@ void guard_look(struct guard *guard, struct session *session)
     else if (guard->is_paused && now >= guard->resume_at) {
         guard->is_paused = false;
         session_pause(session, false);
-        guard->told(guard->state, session, false, share, 0);
+        guard->paused(guard->state, session, false, share, 0);
     }
 }

@@ -15,7 +15,7 @@ enum { GUARD_PAUSE_S = 10, GUARD_PAUSE_MAX_S = 600 };
 struct guard {
     double share; /* of one CPU; 0: any */
     /* Told of pauses, and of what they are for. */
-    void (*told)(void *state, struct session *session, bool is_paused, double share, unsigned seconds);
+    void (*paused)(void *state, struct session *session, bool is_paused, double share, unsigned seconds);
     void (*gave_up)(void *state, struct session *session, double share); /* the script has to end */
     void *state;
 

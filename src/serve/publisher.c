@@ -80,7 +80,7 @@ static int write_families(void *state, struct metric_writer *writer)
 static void report(void *state, const char *text)
 {
     const struct serve_options *options = state;
-    options->say(text);
+    options->report(text);
 }
 
 static int open_place(struct publisher *publisher)

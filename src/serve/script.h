@@ -17,7 +17,7 @@ struct served {
     struct child_process next;  /* begins to run the next text; the child ends when it is ready */
     struct child_process last;  /* has been replaced, and ends */
     char *unreadable;           /* why the file could not be read last; NULL: it could */
-    uint64_t heard, pinged;     /* when something came from the child last, and when it was asked last */
+    uint64_t active_at, pinged; /* when something came from the child last, and when it was asked last */
     uint64_t start_at;          /* when it is started again; 0: it is not */
     uint64_t back_off;          /* how long it waited before it was started last; 0: it did not */
     bool is_wanted;             /* its file is there */

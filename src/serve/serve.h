@@ -36,7 +36,7 @@ struct serve_options {
     uint64_t patience_ns; /* how long a script may take to send what it has left when it ends */
     /* Runs a script until it ends. Called in its process. Returns the exit status. */
     int (*run)(void *state, const struct serve_script *script);
-    void (*say)(const char *text); /* prints messages, in whole lines */
+    void (*report)(const char *text); /* prints messages, in whole lines */
     void *state;
 };
 

@@ -36,14 +36,14 @@ struct supervisor {
     uint64_t gather_until; /* when the publisher gets an answer at the latest; 0: it has not asked */
     uint64_t alive_at, alive_period; /* when the service manager is told, and how often; 0: never */
     double created;
-    char *complaint; /* what was told last about the directory; NULL: nothing is wrong with it */
+    char *complaint; /* the last error of reading the directory; NULL: it can be read */
     bool has_read, is_told_ready, is_ending;
     int status;
 };
 
-static void say(const struct supervisor *supervisor, const char *format, ...)
+static void report(const struct supervisor *supervisor, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void say(const struct supervisor *supervisor, const char *format, ...)
+static void report(const struct supervisor *supervisor, const char *format, ...)
 {
     struct text line = {0};
     va_list arguments;
@@ -52,7 +52,7 @@ static void say(const struct supervisor *supervisor, const char *format, ...)
     va_end(arguments);
     text_char(&line, '\n');
     if (!line.failed)
-        supervisor->options->say(text_string(&line));
+        supervisor->options->report(text_string(&line));
     text_free(&line);
 }
 
@@ -92,7 +92,7 @@ static void start(struct supervisor *supervisor, struct served *script, struct c
         script->is_paused = script->is_asked = script->has_answer = false;
     if (!error)
         return;
-    say(supervisor, "WARNING: %s cannot be started: %s", script->name, strerror(-error));
+    report(supervisor, "WARNING: %s cannot be started: %s", script->name, strerror(-error));
     script->events[SCRIPT_FAILED]++;
     if (child == &script->child)
         due_again(script, 0, now_ns());
@@ -124,16 +124,17 @@ static void take_unreadable(const struct supervisor *supervisor, struct served *
                             struct script_file *file)
 {
     if (!script->unreadable || strcmp(script->unreadable, file->why) != 0)
-        say(supervisor, "ERROR: %s cannot be read: %s", file->path, file->why);
+        report(supervisor, "ERROR: %s cannot be read: %s", file->path, file->why);
     free(script->unreadable);
     script->unreadable = file->why;
     file->why = NULL;
 }
 
-static void complain(struct supervisor *supervisor, const char *why)
+static void report_directory(struct supervisor *supervisor, const char *why)
 {
     if (why && (!supervisor->complaint || strcmp(supervisor->complaint, why) != 0))
-        say(supervisor, "ERROR: the scripts in '%s' cannot be read: %s", supervisor->options->directory, why);
+        report(supervisor, "ERROR: the scripts in '%s' cannot be read: %s", supervisor->options->directory,
+               why);
     free(supervisor->complaint);
     supervisor->complaint = why ? strdup(why) : NULL;
 }
@@ -146,7 +147,7 @@ static int read_directory(struct supervisor *supervisor)
     supervisor->read_at = error ? now_ns() + READ_AGAIN : 0;
     if (!error)
         directory_watch_again(supervisor->watch, supervisor->options->directory);
-    complain(supervisor, error ? text_string(&why) : NULL);
+    report_directory(supervisor, error ? text_string(&why) : NULL);
     text_free(&why);
     for (size_t i = 0; i < supervisor->scripts.count && !error; i++)
         supervisor->scripts.items[i]->is_wanted = false;
@@ -181,14 +182,14 @@ static int read_directory(struct supervisor *supervisor)
 
 /* ---- the end of processes ---- */
 
-static void say_ended(const struct supervisor *supervisor, const struct served *script, int status)
+static void report_ended(const struct supervisor *supervisor, const struct served *script, int status)
 {
     if (WIFSIGNALED(status))
-        say(supervisor, "WARNING: %s was killed by signal %d: it begins again in %u s", script->name,
-            WTERMSIG(status), (unsigned)(script->back_off / SECOND));
+        report(supervisor, "WARNING: %s was killed by signal %d: it begins again in %u s", script->name,
+               WTERMSIG(status), (unsigned)(script->back_off / SECOND));
     else
-        say(supervisor, "WARNING: %s ended with status %d: it begins again in %u s", script->name,
-            WEXITSTATUS(status), (unsigned)(script->back_off / SECOND));
+        report(supervisor, "WARNING: %s ended with status %d: it begins again in %u s", script->name,
+               WEXITSTATUS(status), (unsigned)(script->back_off / SECOND));
 }
 
 /* ran: how long, ns; 0: it had not begun. */
@@ -205,9 +206,9 @@ static void child_ended(struct supervisor *supervisor, struct served *script, in
     script->events[SCRIPT_FAILED] += is_failure;
     if (is_failure) {
         due_again(script, ran, now);
-        say_ended(supervisor, script, status);
+        report_ended(supervisor, script, status);
     } else {
-        say(supervisor, "NOTE: %s has ended", script->name);
+        report(supervisor, "NOTE: %s has ended", script->name);
     }
 }
 
@@ -217,7 +218,7 @@ static void next_ended(const struct supervisor *supervisor, struct served *scrip
         return;
     script->events[SCRIPT_FAILED]++;
     script->is_stale = true;
-    say(supervisor, "ERROR: the new text of %s does not run: the old one goes on", script->name);
+    report(supervisor, "ERROR: the new text of %s does not run: the old one goes on", script->name);
 }
 
 static void end_all(struct supervisor *supervisor);
@@ -236,10 +237,10 @@ static void publisher_ended(struct supervisor *supervisor, int status)
     }
     supervisor->publisher_back_off = due_back_off(supervisor->publisher_back_off);
     supervisor->publisher_at = now_ns() + supervisor->publisher_back_off;
-    say(supervisor,
-        "WARNING: the process that publishes metrics ended with status %d: it begins again in %u s",
-        WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-        (unsigned)(supervisor->publisher_back_off / SECOND));
+    report(supervisor,
+           "WARNING: the process that publishes metrics ended with status %d: it begins again in %u s",
+           WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+           (unsigned)(supervisor->publisher_back_off / SECOND));
 }
 
 static void reap(struct supervisor *supervisor)
@@ -281,8 +282,8 @@ static void replace(struct served *script, uint64_t now)
     script->start_at = 0;
 }
 
-static void hear(struct served *script, struct child_process *child, enum frame_kind kind,
-                 struct text *payload)
+static void handle_message(struct served *script, struct child_process *child, enum frame_kind kind,
+                           struct text *payload)
 {
     const uint64_t now = now_ns();
     if (kind == FRAME_READY) {
@@ -294,7 +295,7 @@ static void hear(struct served *script, struct child_process *child, enum frame_
     }
     if (child != &script->child)
         return;
-    script->heard = now;
+    script->active_at = now;
     if (kind == FRAME_PAUSED || kind == FRAME_RESUMED) {
         script->is_paused = kind == FRAME_PAUSED;
         script->events[SCRIPT_PAUSED] += script->is_paused;
@@ -308,7 +309,7 @@ static void hear(struct served *script, struct child_process *child, enum frame_
 }
 
 /* Reads what a child says. Of one that says nonsense or is gone nothing is read any more. */
-static void listen_to(struct supervisor *supervisor, struct served *script, struct child_process *child)
+static void read_messages(struct supervisor *supervisor, struct served *script, struct child_process *child)
 {
     struct text payload = {0};
     enum frame_kind kind;
@@ -316,7 +317,7 @@ static void listen_to(struct supervisor *supervisor, struct served *script, stru
     const pid_t pid = child->pid;
     while (script && scripts_of_process(&supervisor->scripts, pid, &child) == script &&
            (got = frames_next(&child->frames, &kind, &payload)) > 0)
-        hear(script, child, kind, &payload);
+        handle_message(script, child, kind, &payload);
     text_free(&payload);
     if (got < 0)
         kill(pid, SIGKILL);
@@ -418,8 +419,8 @@ static void end_if_stuck(const struct supervisor *supervisor, const struct serve
 {
     if (!due_is_stuck(child, now))
         return;
-    say(supervisor, "WARNING: %s has not begun after %u s: it is killed", script->name,
-        (unsigned)DUE_START_MAX_S);
+    report(supervisor, "WARNING: %s has not begun after %u s: it is killed", script->name,
+           (unsigned)DUE_START_MAX_S);
     kill(child->pid, SIGKILL);
     child->begun = now;
 }
@@ -440,14 +441,14 @@ static void look_after(struct supervisor *supervisor, struct served *script, uin
         script->pinged = now;
     }
     if (due_is_silent(script, now)) {
-        say(supervisor, "WARNING: %s does not answer: it is killed", script->name);
+        report(supervisor, "WARNING: %s does not answer: it is killed", script->name);
         kill(script->child.pid, SIGKILL);
-        script->heard = now;
+        script->active_at = now;
     }
 }
 
 /* The service is ready when each script has come as far as it comes. */
-static void tell_manager(struct supervisor *supervisor, uint64_t now)
+static void notify_manager(struct supervisor *supervisor, uint64_t now)
 {
     struct text state = {0};
     size_t up = 0, coming = 0, wanted = 0;
@@ -462,8 +463,8 @@ static void tell_manager(struct supervisor *supervisor, uint64_t now)
         supervisor->is_told_ready = true;
         text_printf(&state, "READY=1\nSTATUS=%zu of %zu scripts run", up, wanted);
         notify(text_string(&state));
-        say(supervisor, "%zu of %zu scripts run; metrics are at '%s'", up, wanted,
-            supervisor->options->place);
+        report(supervisor, "%zu of %zu scripts run; metrics are at '%s'", up, wanted,
+               supervisor->options->place);
     }
     text_free(&state);
     if (supervisor->alive_period && now >= supervisor->alive_at) {
@@ -491,7 +492,7 @@ static void look_after_all(struct supervisor *supervisor)
     for (size_t i = 0; i < supervisor->scripts.count; i++)
         look_after(supervisor, supervisor->scripts.items[i], now);
     answer_publisher(supervisor, now);
-    tell_manager(supervisor, now);
+    notify_manager(supervisor, now);
 }
 
 /* ---- the loop ---- */
@@ -533,32 +534,32 @@ static bool scripts_are_gone(const struct supervisor *supervisor)
 }
 
 /* The child that a descriptor of poll() belongs to; script NULL: the publisher. */
-struct heard {
+struct polled {
     struct served *script;
     pid_t pid;
 };
 
-static void add_child(struct pollfd *descriptor, struct heard *heard, size_t *count, struct served *script,
+static void add_child(struct pollfd *descriptor, struct polled *polled, size_t *count, struct served *script,
                       const struct child_process *child)
 {
     if (child->frames.fd < 0)
         return;
     descriptor[*count] =
         (struct pollfd){child->frames.fd, (short)(POLLIN | (frames_wait(&child->frames) ? POLLOUT : 0)), 0};
-    heard[(*count)++] = (struct heard){script, child->pid};
+    polled[(*count)++] = (struct polled){script, child->pid};
 }
 
-static void act(struct supervisor *supervisor, const struct pollfd *descriptor, const struct heard *heard)
+static void act(struct supervisor *supervisor, const struct pollfd *descriptor, const struct polled *polled)
 {
     struct child_process *child = &supervisor->publisher;
-    if (heard->script && scripts_of_process(&supervisor->scripts, heard->pid, &child) != heard->script)
+    if (polled->script && scripts_of_process(&supervisor->scripts, polled->pid, &child) != polled->script)
         return; /* it has ended meanwhile */
     if (child->frames.fd < 0)
         return;
     if (descriptor->revents & POLLOUT && frames_flush(&child->frames))
         frames_close(&child->frames);
-    else if (descriptor->revents & ~POLLOUT && heard->script)
-        listen_to(supervisor, heard->script, child);
+    else if (descriptor->revents & ~POLLOUT && polled->script)
+        read_messages(supervisor, polled->script, child);
     else if (descriptor->revents & ~POLLOUT)
         listen_to_publisher(supervisor);
 }
@@ -567,16 +568,16 @@ static void go_round(struct supervisor *supervisor)
 {
     enum { SIGNALS, WATCH, CHILDREN, CHILDREN_MAX = CHILDREN + 3 * 2 * DIRECTORY_SCRIPTS_MAX + 1 };
     static struct pollfd ready[CHILDREN_MAX];
-    static struct heard heard[CHILDREN_MAX];
+    static struct polled polled[CHILDREN_MAX];
     size_t count = CHILDREN;
     ready[SIGNALS] = (struct pollfd){supervisor->signals, POLLIN, 0};
     ready[WATCH] = (struct pollfd){supervisor->watch, POLLIN, 0};
-    add_child(ready, heard, &count, NULL, &supervisor->publisher);
+    add_child(ready, polled, &count, NULL, &supervisor->publisher);
     for (size_t i = 0; i < supervisor->scripts.count && count + 3 <= CHILDREN_MAX; i++) {
         struct served *script = supervisor->scripts.items[i];
-        add_child(ready, heard, &count, script, &script->child);
-        add_child(ready, heard, &count, script, &script->next);
-        add_child(ready, heard, &count, script, &script->last);
+        add_child(ready, polled, &count, script, &script->child);
+        add_child(ready, polled, &count, script, &script->next);
+        add_child(ready, polled, &count, script, &script->last);
     }
     const uint64_t now = now_ns();
     uint64_t until =
@@ -588,7 +589,7 @@ static void go_round(struct supervisor *supervisor)
     poll(ready, count, until > now ? (int)((until - now) / NSEC_PER_MSEC) + 1 : 0);
     for (size_t i = CHILDREN; i < count; i++)
         if (ready[i].revents)
-            act(supervisor, &ready[i], &heard[i]);
+            act(supervisor, &ready[i], &polled[i]);
     if (ready[WATCH].revents) {
         directory_forget(supervisor->watch);
         supervisor->read_at = now_ns() + SETTLE_TIME;
@@ -616,13 +617,13 @@ static int open_all(struct supervisor *supervisor)
         return -errno;
     supervisor->watch = directory_watch(supervisor->options->directory);
     if (supervisor->watch < 0) {
-        say(supervisor, "ERROR: the directory '%s' cannot be watched: %s", supervisor->options->directory,
-            strerror(-supervisor->watch));
+        report(supervisor, "ERROR: the directory '%s' cannot be watched: %s", supervisor->options->directory,
+               strerror(-supervisor->watch));
         return supervisor->watch;
     }
     int error = child_process_start(&supervisor->publisher, run_publisher, (void *)supervisor->options);
     if (error)
-        say(supervisor, "ERROR: no process can be started: %s", strerror(-error));
+        report(supervisor, "ERROR: no process can be started: %s", strerror(-error));
     return error;
 }
 

@@ -203,7 +203,7 @@ int worker_run(const struct serve_options *options, const char *name, const char
                                         .report = report};
     self.name = name;
     self.supervisor = supervisor;
-    self.guard = (struct guard){.share = options->share, .told = paused, .gave_up = gave_up};
+    self.guard = (struct guard){.share = options->share, .paused = paused, .gave_up = gave_up};
     const int status = options->run(options->state, &script);
     if (self.lines.length)
         write_line(STDOUT_FILENO, text_string(&self.lines), self.lines.length);

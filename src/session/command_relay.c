@@ -169,7 +169,7 @@ static void finish(struct relay *relay)
         return; /* the tracer does not wait for it any more */
 }
 
-static void hear_monitor(struct relay *relay)
+static void read_monitor(struct relay *relay)
 {
     char what;
     ssize_t got = recv(relay->monitor, &what, 1, 0);
@@ -193,7 +193,7 @@ static void hear_monitor(struct relay *relay)
 
 /* Sends the command the signals that the terminal sends to all processes of a job, unless they were typed at the command's
  * own terminal, which has sent them already. */
-static void hear_signal(struct relay *relay)
+static void read_signal(struct relay *relay)
 {
     struct signalfd_siginfo signal;
     if (read(relay->signals, &signal, sizeof signal) != sizeof signal)
@@ -241,9 +241,9 @@ void command_relay(int terminal, int master, int monitor, int shown, bool takes)
         if (ready[WRITTEN].revents)
             carry_written(&relay);
         if (ready[SIGNALS].revents)
-            hear_signal(&relay);
+            read_signal(&relay);
         if (ready[MONITOR].revents)
-            hear_monitor(&relay);
+            read_monitor(&relay);
         if (relay.is_taken && ready[TYPED].revents)
             carry_typed(&relay);
     }

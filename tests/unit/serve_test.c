@@ -225,7 +225,7 @@ static void who_does_not_begin_is_stuck(void **state)
 
 static void who_is_silent(void **state)
 {
-    const struct served script = {.pinged = NOW, .heard = NOW};
+    const struct served script = {.pinged = NOW, .active_at = NOW};
     (void)state;
     assert_false(due_is_asked(&script, NOW + 10 * SECOND - 1));
     assert_true(due_is_asked(&script, NOW + 10 * SECOND));
