@@ -12,9 +12,10 @@ struct child_process {
     pid_t pid; /* 0: there is none */
     struct frames frames;
     uint64_t begun;       /* monotonic clock, ns */
-    uint64_t patience_ns; /* how much longer than others it may take to end */
-    uint64_t kill_at;     /* it was asked to end, and is killed then; 0: it was not */
-    bool is_ready;        /* it has said so */
+    uint64_t patience_ns; /* added to the time that a process has to end after SIGTERM */
+    uint64_t
+        kill_at; /* when it is killed if it has not ended: monotonic clock, ns; 0: it was not asked to end */
+    bool is_ready; /* FRAME_READY has come from it */
 };
 
 /* Starts a process that runs `run` and ends with the status that it returns. It has the standard streams and its end of the
@@ -22,11 +23,12 @@ struct child_process {
  * gets SIGTERM. Returns 0 or -errno. */
 int child_process_start(struct child_process *child, int (*run)(void *state, struct frames *supervisor),
                         void *state);
-/* Asks it to end, and says until when it may take. A second call changes nothing. */
+/* Sends SIGTERM, and sets the time at which child_process_hurry() kills the process. A second call changes nothing. now:
+ * monotonic clock, ns. */
 void child_process_end(struct child_process *child, uint64_t now);
-/* Kills it if it is late. */
+/* Kills a process that was asked to end and has not by the time that was set. */
 void child_process_hurry(const struct child_process *child, uint64_t now);
-/* To be called when it was waited for. */
+/* Closes the frames of a process that waitpid() has returned. */
 void child_process_forget(struct child_process *child);
 
 #endif

@@ -12,7 +12,7 @@ struct script_file {
     char *name; /* without .bt */
     char *path;
     struct text text;
-    char *why; /* it cannot be read, for this reason; NULL: it was read */
+    char *why; /* why the file cannot be read; NULL: it was read */
 };
 
 struct script_files {
@@ -23,11 +23,11 @@ struct script_files {
 /* Reads all scripts. Returns 0 or -errno with the reason. */
 int directory_read(const char *path, struct script_files *out, struct text *why);
 void directory_free(struct script_files *files);
-/* Watches it. Returns a descriptor that is readable when something there changed, or -errno. */
+/* Watches a directory. Returns a descriptor that becomes readable when a file there changes, or -errno. */
 int directory_watch(const char *path);
-/* Watches it once more: under its name there may be another directory now. */
+/* Watches what has the directory's name now: it may have been replaced. */
 void directory_watch_again(int watch, const char *path);
-/* Reads what a watch has noticed: what changed is for directory_read() to find. */
+/* Empties the descriptor of a watch. Which files changed is found by directory_read(). */
 void directory_forget(int watch);
 
 #endif

@@ -14,16 +14,18 @@ enum { GUARD_PAUSE_S = 10, GUARD_PAUSE_MAX_S = 600 };
 
 struct guard {
     double share; /* of one CPU; 0: any */
-    /* Told of pauses, and of what they are for. */
+    /* Called when a pause begins, with the share that the programs took and the length of the pause, and when it ends. */
     void (*paused)(void *state, struct session *session, bool is_paused, double share, unsigned seconds);
-    void (*gave_up)(void *state, struct session *session, double share); /* the script has to end */
+    /* Called when the programs take too much even while they are paused: the script has to end. */
+    void (*gave_up)(void *state, struct session *session, double share);
     void *state;
 
-    uint64_t looked, ran;      /* when it looked last, and how long the programs had run then: ns */
+    uint64_t looked, ran; /* when guard_look() measured last, and how long the programs had run by then: ns */
     uint64_t pause, resume_at; /* the length of the last pause, 0: none; and its end */
     bool is_paused;
 };
 
+/* Measures once a second, and pauses or resumes the session. */
 void guard_look(struct guard *guard, struct session *session);
 
 #endif

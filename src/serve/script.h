@@ -11,21 +11,21 @@ enum script_event { SCRIPT_STARTED, SCRIPT_FAILED, SCRIPT_PAUSED, SCRIPT_UNANSWE
 
 struct served {
     char *name, *path;
-    struct text text;           /* what runs, or ran last */
-    struct text next_text;      /* what is to run instead, or could not */
-    struct child_process child; /* runs the text */
-    struct child_process next;  /* begins to run the next text; the child ends when it is ready */
-    struct child_process last;  /* has been replaced, and ends */
+    struct text text;           /* the text that runs, or ran last */
+    struct text next_text;      /* the text that is to replace it, or failed to */
+    struct child_process child; /* runs `text` */
+    struct child_process next;  /* starts `next_text`; when it is ready it becomes `child` */
+    struct child_process last;  /* was replaced, and is ending */
     char *unreadable;           /* why the file could not be read last; NULL: it could */
     uint64_t active_at, pinged; /* when something came from the child last, and when it was asked last */
-    uint64_t start_at;          /* when it is started again; 0: it is not */
-    uint64_t back_off;          /* how long it waited before it was started last; 0: it did not */
-    bool is_wanted;             /* its file is there */
-    bool has_text;              /* its file was read once */
-    bool has_next;              /* the next text waits to be started */
+    uint64_t start_at;          /* when it is started again; 0: no start is due */
+    uint64_t back_off;          /* how long its last start was delayed, ns; 0: it was not */
+    bool is_wanted;             /* its file is in the directory */
+    bool has_text;              /* its file was read at least once */
+    bool has_next;              /* `next_text` waits to be started */
     bool is_paused;
-    bool is_stale; /* its file has a text that could not replace this one */
-    bool is_asked; /* the child owes an answer */
+    bool is_stale; /* `next_text` failed to replace `text` */
+    bool is_asked; /* a FRAME_QUESTION was sent, and its answer has not come */
     bool has_answer;
     struct text answer;
     uint64_t events[SCRIPT_EVENTS]; /* how often each happened */
@@ -36,12 +36,12 @@ struct scripts {
     size_t count, room;
 };
 
-/* Returns the script of that name, which is made if there is none; NULL: there is no memory. */
+/* Returns the script of that name; makes one if there is none. NULL: there is no memory. */
 struct served *scripts_find(struct scripts *scripts, const char *name, const char *path);
 /* Frees the scripts that are not wanted and have no process any more. */
 void scripts_tidy(struct scripts *scripts);
 void scripts_free(struct scripts *scripts);
-/* Returns the script whose process this is and puts the process into *child; NULL: nobody's. */
+/* Returns the script that a process belongs to, and stores which of its processes it is in *child. NULL: it belongs to none. */
 struct served *scripts_of_process(struct scripts *scripts, pid_t pid, struct child_process **child);
 /* Writes what the supervisor counts about them. created: when it began, in seconds since 1970. */
 void scripts_write(const struct scripts *scripts, double created, struct metric_writer *writer);
