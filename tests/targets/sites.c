@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* USDT probes in every form that a note can have: sites [ROUNDS] [MILLISECONDS FIRST] [MILLISECONDS AT THE
- * END]. A round fires, in this order:
+ * END]; "stop" in place of milliseconds: until somebody has it go on (SIGCONT); "alone" at the end: until no tracer
+ * is attached to sites:guarded, 20 s at most. A round fires, in this order:
  *   sites:widths   one value of each width and sign, from registers, memory or constants
  *   sites:many     three sites of one probe, with the values 1, 2 and 3, one of them a constant
  *   sites:operands memory operands as only hand-written notes are sure to have them
@@ -11,9 +12,11 @@
 #include <sys/sdt.h>
 #undef _SDT_HAS_SEMAPHORES
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "warm.h"
@@ -69,10 +72,20 @@ __attribute__((noinline)) static void operands(void)
 #endif
 }
 
+static void pause_for(const char *text)
+{
+    if (!strcmp(text, "stop"))
+        raise(SIGSTOP);
+    else if (!strcmp(text, "alone"))
+        for (int i = 0; i < 2000 && __atomic_load_n(&sites_guarded_semaphore, __ATOMIC_RELAXED); i++)
+            usleep(10000);
+    else if (atoi(text))
+        usleep((useconds_t)atoi(text) * 1000);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 1;
-    int first = argc > 2 ? atoi(argv[2]) : 0, pause = argc > 3 ? atoi(argv[3]) : 0;
     int listened = 0;
     volatile int8_t a = -1;
     volatile uint8_t b = 200;
@@ -86,8 +99,7 @@ int main(int argc, char **argv)
     /* The notes name memory, which is touched here: memory that was never touched is another test. */
     volatile uint64_t touched = table[0] + wide[0] + sites_counter;
     (void)touched;
-    if (first)
-        usleep((useconds_t)first * 1000);
+    pause_for(argc > 2 ? argv[2] : "");
     for (int i = 0; i < rounds; i++) {
         DTRACE_PROBE8(sites, widths, a, b, c, d, e, f, g, h);
         many(1);
@@ -103,8 +115,7 @@ int main(int argc, char **argv)
         if (sites_guarded_semaphore)
             DTRACE_PROBE2(sites, guarded, (uint8_t)(i + 1), "second");
     }
-    if (pause)
-        usleep((useconds_t)pause * 1000);
+    pause_for(argc > 3 ? argv[3] : "");
     if (listened)
         printf("listened %d, now %u\n", listened, sites_guarded_semaphore);
     return 0;
