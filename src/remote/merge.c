@@ -11,14 +11,14 @@
 #include "print/json.h"
 #include "reader/json_read.h"
 #include "remote/round.h"
-#include "remote/shape.h"
+#include "remote/signature.h"
 
 enum {
-    LINE_BYTES_MAX = 1 << 20,   /* of what no newline ends */
-    END_BYTES_MAX = 256 << 20,  /* of what is of the end, from one host */
-    END_MAPS_MAX = 4096,        /* how many of them */
-    SHAPE_BYTES_MAX = 16 << 20, /* of names and types that one host is the first to send */
-    WAITING_MAPS_MAX = 1024,    /* how many maps of one host may wait before no more is read from it */
+    LINE_BYTES_MAX = 1 << 20,       /* of what no newline ends */
+    END_BYTES_MAX = 256 << 20,      /* of what is of the end, from one host */
+    END_MAPS_MAX = 4096,            /* how many of them */
+    SIGNATURE_BYTES_MAX = 16 << 20, /* of names and types that one host is the first to send */
+    WAITING_MAPS_MAX = 1024,        /* how many maps of one host may wait before no more is read from it */
 };
 
 struct item {
@@ -46,7 +46,7 @@ struct stream {
     struct item *end; /* its last line or map of the end */
     size_t end_bytes, end_maps;
     size_t waiting_maps;
-    size_t shape_bytes;
+    size_t signature_bytes;
 };
 
 struct merge {
@@ -54,7 +54,7 @@ struct merge {
     struct list rounds, at_end; /* maps of the running trace; lines and maps of its end */
     size_t bytes;               /* memory of everything that waits */
     uint64_t begun;             /* when the trace began */
-    struct shapes shapes;
+    struct map_signatures signatures;
     bool warned_of_types;
     struct printer printer;
     struct text out;
@@ -264,24 +264,25 @@ int merge_lines(struct merge *merge, size_t host, uint64_t time, bool is_end, co
 
 /* ---- maps ---- */
 
-/* The oldest round of such maps in which the host is not. */
-static struct item *find_round(const struct list *list, size_t host, const struct shape *shape, bool is_last)
+/* Returns the oldest round of the signature that has no map of the host yet, or NULL. */
+static struct item *find_round(const struct list *list, size_t host, const struct map_signature *signature,
+                               bool is_last)
 {
     struct item *item = list->first;
-    while (item && (!item->round || item->has[host] || !round_fits(item->round, shape, is_last)))
+    while (item && (!item->round || item->has[host] || !round_fits(item->round, signature, is_last)))
         item = item->next;
     return item;
 }
 
 /* One map may have other types on hosts with other kernels. */
-static void warn_of_types(struct merge *merge, const struct list *list, const struct shape *shape,
+static void warn_of_types(struct merge *merge, const struct list *list, const struct map_signature *signature,
                           bool is_last)
 {
     bool differs = false;
     for (const struct item *item = list->first; item; item = item->next) {
-        const struct shape *other = item->round ? round_shape(item->round) : shape;
-        differs |=
-            other != shape && !strcmp(other->name, shape->name) && round_is_last(item->round) == is_last;
+        const struct map_signature *other = item->round ? round_signature(item->round) : signature;
+        differs |= other != signature && !strcmp(other->name, signature->name) &&
+                   round_is_last(item->round) == is_last;
     }
     if (!differs || merge->warned_of_types)
         return;
@@ -289,44 +290,44 @@ static void warn_of_types(struct merge *merge, const struct list *list, const st
     terminal_print(
         &text,
         "WARNING: %s has not the same type on all hosts, so that it is printed for each type by itself\n",
-        shape->name);
+        signature->name);
     merge->options->warn(merge->options->state, text_string(&text));
     merge->warned_of_types = true;
     text_free(&text);
 }
 
-/* Finds the shape of a map, which may be new. Returns 0, -ENOMEM, or -EBADMSG if there are more than any script has. */
-static int take_shape(struct merge *merge, size_t host, const struct portable_map *map,
-                      const struct shape **out)
+/* Finds the signature of a map, which may be new. Returns 0, -ENOMEM, or -EBADMSG if there are more than any script has. */
+static int take_signature(struct merge *merge, size_t host, const struct portable_map *map,
+                          const struct map_signature **out)
 {
     const struct merge_options *options = merge->options;
     const bool apart = options->per_host || (options->host_count > 1 && !type_is_aggregation(map->value));
     struct stream *stream = &merge->streams[host];
-    const size_t before = merge->shapes.arena.total;
-    *out = shape_find(&merge->shapes, map);
+    const size_t before = merge->signatures.arena.total;
+    *out = signature_find(&merge->signatures, map);
     if (*out)
         return 0;
-    *out = shape_add(&merge->shapes, options->builtins, map, apart);
+    *out = signature_add(&merge->signatures, options->builtins, map, apart);
     if (!*out)
         return -ENOMEM;
-    stream->shape_bytes += merge->shapes.arena.total - before;
-    return stream->shape_bytes > SHAPE_BYTES_MAX ? -EBADMSG : 0;
+    stream->signature_bytes += merge->signatures.arena.total - before;
+    return stream->signature_bytes > SIGNATURE_BYTES_MAX ? -EBADMSG : 0;
 }
 
 static struct item *begin_round(struct merge *merge, size_t host, const struct portable_print *print,
-                                const struct shape *shape)
+                                const struct map_signature *signature)
 {
     const struct merge_options *options = merge->options;
     struct list *list = print->is_end ? &merge->at_end : &merge->rounds;
     struct item *item = item_new(options->host_count, print->time);
     if (!item)
         return NULL;
-    item->round = round_new(shape, print, options->hosts, options->host_count);
+    item->round = round_new(signature, print, options->hosts, options->host_count);
     if (!item->round) {
         item_free(item);
         return NULL;
     }
-    warn_of_types(merge, list, shape, print->is_last);
+    warn_of_types(merge, list, signature, print->is_last);
     if (print->is_end)
         insert_at_end(merge, host, item);
     else
@@ -340,15 +341,15 @@ static int add_map(struct merge *merge, size_t host, const struct portable_map *
     const struct portable_print *print = &map->print;
     struct list *list = print->is_end ? &merge->at_end : &merge->rounds;
     struct stream *stream = &merge->streams[host];
-    const struct shape *shape;
+    const struct map_signature *signature;
     if (print->is_end && ((stream->end_bytes += bytes) > END_BYTES_MAX || ++stream->end_maps > END_MAPS_MAX))
         return -EBADMSG;
-    const int error = take_shape(merge, host, map, &shape);
+    const int error = take_signature(merge, host, map, &signature);
     if (error)
         return error;
-    struct item *item = find_round(list, host, shape, print->is_last);
+    struct item *item = find_round(list, host, signature, print->is_last);
     if (!item)
-        item = begin_round(merge, host, print, shape);
+        item = begin_round(merge, host, print, signature);
     if (!item)
         return -ENOMEM;
     item->has[host] = true;
@@ -505,7 +506,7 @@ void merge_free(struct merge *merge)
         list_free(&merge->streams[i].waiting);
         text_free(&merge->streams[i].line);
     }
-    arena_free(&merge->shapes.arena);
+    arena_free(&merge->signatures.arena);
     text_free(&merge->out);
     printer_free(&merge->printer);
     free(merge);

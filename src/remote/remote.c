@@ -25,7 +25,7 @@ struct remote {
     struct notes notes;
     struct remote_host *hosts;
     struct pollfd *streams; /* HOST_STREAMS of each host */
-    bool is_stopping;
+    bool has_begun, is_stopping;
     uint64_t begun, stopped;
     bool has_reported_waiting;
 };
@@ -157,6 +157,7 @@ static void start_together(struct remote *remote)
         report_waiting(remote);
         return;
     }
+    remote->has_begun = true;
     merge_begin(remote->common.merge);
     for (size_t i = 0; i < remote->options->host_count; i++) {
         struct remote_host *host = &remote->hosts[i];
@@ -271,7 +272,7 @@ int remote_run(const struct remote_options *options)
         merge_finish(remote.common.merge);
         notes_flush(&remote.notes, true);
         status = result(&remote);
-        if (options->finish && options->finish(options->finish_state) && !status)
+        if (remote.has_begun && options->finish && options->finish(options->finish_state) && !status)
             status = 1;
     } else {
         for (size_t i = 0; remote.hosts && i < options->host_count; i++)

@@ -7,7 +7,7 @@
  *   binary.c    the program that is copied to hosts
  *   protocol.c  the messages between both ends
  *   portable.c  maps as messages
- *   shape.c     the types of a map, which its messages have in common
+ *   signature.c name and types of a map, which its messages have in common
  *   round.c     makes one map of those of several hosts
  *   merge.c     puts lines and maps of all hosts in order of time
  *   notes.c     makes one message of those that several hosts report
@@ -39,8 +39,8 @@ struct remote_options {
     const volatile int *is_asked;
     const struct map_watcher *watcher; /* is called for maps that are printed, not for their text; or NULL */
     const struct session_observer *observer; /* is called without a session; or NULL */
-    /* Called when all is printed, while types that the watcher got still live. Returns the exit status, which counts if no
-     * host has failed. NULL: nothing more is done. */
+    /* Called when all is printed, while types that the watcher got still live, if a trace has begun on any host. Returns the
+     * exit status, which counts if no host has failed. NULL: nothing more is done. */
     int (*finish)(void *state);
     void *finish_state;
     void (*print)(void *state, const char *bytes, size_t length); /* gets the output */

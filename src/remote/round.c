@@ -13,7 +13,7 @@
 enum { INDENTED = 8 };
 
 struct remote_round {
-    const struct shape *shape;
+    const struct map_signature *signature;
     struct portable_print print;
     uint8_t *elements;
     size_t count, room;
@@ -24,12 +24,12 @@ struct remote_round {
 
 static size_t element_bytes(const struct remote_round *round)
 {
-    return round->shape->key_bytes + round->shape->value_bytes;
+    return round->signature->key_bytes + round->signature->value_bytes;
 }
 
-bool round_fits(const struct remote_round *round, const struct shape *shape, bool is_last)
+bool round_fits(const struct remote_round *round, const struct map_signature *signature, bool is_last)
 {
-    return round->shape == shape && round->print.is_last == is_last;
+    return round->signature == signature && round->print.is_last == is_last;
 }
 
 bool round_is_last(const struct remote_round *round)
@@ -37,9 +37,9 @@ bool round_is_last(const struct remote_round *round)
     return round->print.is_last;
 }
 
-const struct shape *round_shape(const struct remote_round *round)
+const struct map_signature *round_signature(const struct remote_round *round)
 {
-    return round->shape;
+    return round->signature;
 }
 
 /* ---- texts ---- */
@@ -61,21 +61,21 @@ static size_t text_number(struct remote_round *round, const char *text)
 static bool add_hosts(struct remote_round *round, const char *const *hosts, size_t count)
 {
     bool is_made = true;
-    for (size_t i = 0; i < count && round->shape->apart; i++)
+    for (size_t i = 0; i < count && round->signature->apart; i++)
         is_made &= text_number(round, hosts[i]) == i + 1;
     return is_made;
 }
 
-struct remote_round *round_new(const struct shape *shape, const struct portable_print *print,
+struct remote_round *round_new(const struct map_signature *signature, const struct portable_print *print,
                                const char *const *hosts, size_t count)
 {
     struct remote_round *round = calloc(1, sizeof *round);
     if (!round)
         return NULL;
-    round->shape = shape;
+    round->signature = signature;
     round->print = *print;
     round->print.emptied = 0;
-    round->space = calloc(1, 2 * element_bytes(round) + 3 * shape->value_bytes + 3 * sizeof(uint64_t));
+    round->space = calloc(1, 2 * element_bytes(round) + 3 * signature->value_bytes + 3 * sizeof(uint64_t));
     if (round->space && add_hosts(round, hosts, count))
         return round;
     round_free(round);
@@ -130,14 +130,14 @@ static void translate(void *state, uint64_t *index, bool has_lines)
 
 static void merge_value(const struct remote_round *round, uint8_t *into, const uint8_t *value, uint8_t *space)
 {
-    const size_t size = round->shape->value_bytes;
+    const size_t size = round->signature->value_bytes;
     memcpy(space, into, size);
     memcpy(space + size, value, size);
-    if (round->shape->has_row) {
+    if (round->signature->has_row) {
         const uint64_t sum = aggregation_sum_row((const uint64_t *)(const void *)space, 2);
         memcpy(into, &sum, sizeof sum);
-    } else if (type_is_per_cpu(round->shape->value)) {
-        aggregation_sum(round->shape->value, space, 2, space + 2 * size);
+    } else if (type_is_per_cpu(round->signature->value)) {
+        aggregation_sum(round->signature->value, space, 2, space + 2 * size);
         memcpy(into, space + 2 * size, size);
     } else {
         memcpy(into, value, size);
@@ -148,13 +148,13 @@ static void merge_value(const struct remote_round *round, uint8_t *into, const u
 static int add_element(struct remote_round *round, const uint8_t *element)
 {
     const size_t size = element_bytes(round);
-    const bool is_series = type_has_shape(round->shape->value, AGGREGATION_SERIES);
-    const size_t identity =
-        round->shape->key_bytes + (is_series ? sizeof(uint64_t) : 0); /* a series begins with the interval */
+    const bool is_series = type_has_shape(round->signature->value, AGGREGATION_SERIES);
+    const size_t identity = round->signature->key_bytes +
+                            (is_series ? sizeof(uint64_t) : 0); /* a series begins with the interval */
     const size_t known = (size_t)(uintptr_t)table_get(&round->indexes, element, identity);
     if (known) {
-        uint8_t *into = round->elements + (known - 1) * size + round->shape->key_bytes;
-        merge_value(round, into, element + round->shape->key_bytes, round->space + 2 * size);
+        uint8_t *into = round->elements + (known - 1) * size + round->signature->key_bytes;
+        merge_value(round, into, element + round->signature->key_bytes, round->space + 2 * size);
         return 0;
     }
     /* The printer may look at a struct as if it were padded, so there is room for one more. */
@@ -174,7 +174,7 @@ static int add_element(struct remote_round *round, const uint8_t *element)
 static int spread_rows(struct remote_round *round, uint64_t host, const uint8_t *rows)
 {
     int error = 0;
-    for (uint64_t row = 0; row < type_rows(round->shape->value) && !error; row++) {
+    for (uint64_t row = 0; row < type_rows(round->signature->value) && !error; row++) {
         uint64_t element[] = {host, row, 0};
         memcpy(&element[2], rows + row * sizeof *element, sizeof *element);
         if (!element[2])
@@ -189,12 +189,13 @@ int round_add(struct remote_round *round, size_t host, const struct portable_map
 {
     struct translation translation = {round, map, 0};
     const uint64_t number = host;
-    const size_t before = round->shape->apart ? sizeof number : 0, bytes = map->key_bytes + map->value_bytes;
+    const size_t before = round->signature->apart ? sizeof number : 0,
+                 bytes = map->key_bytes + map->value_bytes;
     if (map->print.emptied > round->print.emptied)
         round->print.emptied = map->print.emptied;
     for (size_t i = 0; i < map->count && !translation.error; i++) {
         const uint8_t *from = map->elements + i * bytes;
-        if (round->shape->spreads) {
+        if (round->signature->spreads) {
             translation.error = spread_rows(round, number, from);
             continue;
         }
@@ -211,13 +212,13 @@ int round_add(struct remote_round *round, size_t host, const struct portable_map
 
 /* ---- printing ---- */
 
-/* Whoever draws maps is told apart from the printer: for them maps of other types have other names. */
+/* Calls the watchers here and not through the printer, because for them a map of another signature has another name. */
 static void notify_watchers(const struct remote_round *round, struct printer *printer,
                             const struct map_snapshot *map, const struct map_watcher *watchers)
 {
     const struct portable_print *print = &round->print;
     struct map_snapshot titled = *map;
-    titled.name = round->shape->title;
+    titled.name = round->signature->title;
     for (const struct map_watcher *watcher = watchers; watcher; watcher = watcher->next) {
         if (print->emptied && watcher->emptied)
             watcher->emptied(watcher->state, titled.name, print->emptied);
@@ -228,15 +229,16 @@ static void notify_watchers(const struct remote_round *round, struct printer *pr
 
 int round_print(const struct remote_round *round, struct printer *printer, const struct map_watcher *watchers)
 {
-    const struct shape *shape = round->shape;
+    const struct map_signature *signature = round->signature;
     const struct print_names names = {.owner = (void *)round, .name = text_of};
     struct map_entry *entries = calloc(round->count + 1, sizeof *entries);
-    const struct map_snapshot map = {shape->name, shape->key, shape->value, entries, round->count};
+    const struct map_snapshot map = {signature->name, signature->key, signature->value, entries,
+                                     round->count};
     if (!entries)
         return -ENOMEM;
     for (size_t i = 0; i < round->count; i++) {
         const uint8_t *at = round->elements + i * element_bytes(round);
-        entries[i] = (struct map_entry){at, at + shape->key_bytes};
+        entries[i] = (struct map_entry){at, at + signature->key_bytes};
     }
     printer->names = &names;
     notify_watchers(round, printer, &map, watchers);

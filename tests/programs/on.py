@@ -273,6 +273,8 @@ def drawings():
     check("the picture has them", {"@c", "@h", "@i"} <= {text.split(" ")[0] for text in texts}, texts)
     done = spoor([hosts[0], "nobody"], "-q", "--svg", "one.svg", "-e", "begin { @ = count(); exit(); }")
     check("a host that fails is missing, and the picture is drawn", done.returncode == 1 and os.path.getsize("one.svg") and "@: 1" in done.stdout, done)
+    done = spoor(["nobody"], "-q", "--svg", "none.svg", "-e", "begin { @ = count(); exit(); }")
+    check("where no trace began there is no picture", done.returncode == 1 and not os.path.exists("none.svg") and "none.svg is not whole and was removed" in done.stderr, done)
 
 
 @part
