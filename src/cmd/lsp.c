@@ -328,7 +328,7 @@ static void handle(struct server *server, struct json_value message)
 static int handle_input(struct server *server)
 {
     while (server->state != SERVER_ENDS && server->job_count < JOBS_MAX) {
-        struct json_value message;
+        struct json_value message = {0};
         const int got = lsp_next(&server->input, &message);
         if (!got)
             return 0;
