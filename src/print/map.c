@@ -347,8 +347,14 @@ static void lines_free(struct lines *lines)
     free(lines->by_key);
 }
 
-/* One line per key, in order. A series without a key is one line too: every entry is one of its intervals. */
-static int lines_make(struct lines *lines, const struct map_snapshot *map)
+/* Whether lines have no other order than that of their keys. */
+static bool is_by_key(const struct printer *printer, const struct map_snapshot *map)
+{
+    return printer && printer->orders_by_key && is_keyed(map) && type_order(map->key) != ORDER_NONE;
+}
+
+/* One line per key, in the order of the printer (NULL: by value). A series without a key is one line too: every entry is one of its intervals. */
+static int lines_make(struct lines *lines, const struct map_snapshot *map, const struct printer *printer)
 {
     bool series = type_has_shape(map->value, AGGREGATION_SERIES),
          rows = series || (type_has_rows(map->value) && is_keyed(map));
@@ -367,6 +373,8 @@ static int lines_make(struct lines *lines, const struct map_snapshot *map)
         lines_from_rows(lines, is_keyed(map) ? type_storage(map->key) : 0);
     else
         lines_from_entries(lines);
+    for (size_t i = 0; is_by_key(printer, map) && i < lines->count; i++)
+        lines->items[i].rank = 0;
     for (size_t i = 0; is_keyed(map) && type_order(map->key) == ORDER_NUMBER && i < lines->count; i++)
         lines->items[i].key = ordered_number(map->key, lines->items[i].entry->key);
     if (is_keyed(map))
@@ -378,7 +386,7 @@ static int print_scalar_series(struct printer *printer, const struct map_snapsho
 {
     struct lines lines;
     struct map_series series = {0};
-    if (lines_make(&lines, map))
+    if (lines_make(&lines, map, printer))
         return -ENOMEM;
     if (lines.count)
         gather_rows(&lines, &lines.items[0], &series);
@@ -418,7 +426,7 @@ static int print_keyed_map(struct printer *printer, const struct map_snapshot *m
     struct lines lines;
     if (!map->count)
         return 0;
-    if (lines_make(&lines, map))
+    if (lines_make(&lines, map, printer))
         return -ENOMEM;
     if (printer->json) {
         begin_json(printer, map);
@@ -450,10 +458,11 @@ int print_map(struct printer *printer, const struct map_snapshot *map, size_t to
     return status;
 }
 
-int map_snapshot_each(const struct map_snapshot *map, size_t top, map_visitor *visit, void *state)
+int map_snapshot_each(const struct printer *printer, const struct map_snapshot *map, size_t top,
+                      map_visitor *visit, void *state)
 {
     struct lines lines;
-    if (lines_make(&lines, map))
+    if (lines_make(&lines, map, printer))
         return -ENOMEM;
     for (size_t i = top && top < lines.count ? lines.count - top : 0; i < lines.count; i++) {
         struct map_entry entry = *lines.items[i].entry;

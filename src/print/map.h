@@ -39,8 +39,8 @@ struct map_snapshot {
  * 0, or -ENOMEM with nothing printed. */
 int print_map(struct printer *printer, const struct map_snapshot *map, size_t top, uint64_t divisor);
 
-/* Hands out the entries in the order in which print_map prints them, the last `top` of it (0: all); one for
- * each key. The value of a histogram is its array of rows, of a series a struct map_series. 0 or -ENOMEM. */
+/* Hands out the entries in the order in which print_map prints them (printer NULL: by value), the last `top` of it (0: all); one
+ * for each key. The value of a histogram is its array of rows, of a series a struct map_series. 0 or -ENOMEM. */
 struct series_point;
 struct map_series {
     const struct series_point *points; /* in order of time */
@@ -48,7 +48,8 @@ struct map_series {
     uint64_t last; /* the newest interval of the whole map */
 };
 typedef void map_visitor(void *state, const struct map_snapshot *map, const struct map_entry *entry);
-int map_snapshot_each(const struct map_snapshot *map, size_t top, map_visitor *visit, void *state);
+int map_snapshot_each(const struct printer *printer, const struct map_snapshot *map, size_t top,
+                      map_visitor *visit, void *state);
 
 /* Makes one value of a value per CPU: per_cpu holds cpus values of type_storage(type) bytes each; out has
  * room for one. count, sum, hist, lhist (keyless: all rows): the sums. min, max: of those that are set. avg,

@@ -120,7 +120,7 @@ int snapshot_each(struct host *host, const struct image *image, size_t index, ui
     struct map_entry *entries;
     int error = snapshot_take(host, image, index, &snapshot, &taken, &entries);
     if (!error)
-        error = map_snapshot_each(&taken, (size_t)top, visit, state);
+        error = map_snapshot_each(NULL, &taken, (size_t)top, visit, state);
     free(entries);
     free(snapshot.bytes);
     return error;

@@ -85,6 +85,7 @@ struct printer {
     bool is_terminal;            /* text: what others put into strings must not command it, */
     bool keeps_lines;            /* and newlines in them are the script's own */
     bool bcc_histograms;         /* text: as BCC's print_log2_hist() lays them out */
+    bool orders_by_key;          /* maps: by their keys, where these have an order, and not by their values */
     const char *histogram_title; /* title of their first column; NULL: "value" */
     struct text scratch;         /* internal; zero-initialise, printer_free() */
 };

@@ -314,15 +314,16 @@ static int take_signature(struct merge *merge, size_t host, const struct portabl
     return stream->signature_bytes > SIGNATURE_BYTES_MAX ? -EBADMSG : 0;
 }
 
-static struct item *begin_round(struct merge *merge, size_t host, const struct portable_print *print,
+static struct item *begin_round(struct merge *merge, size_t host, const struct portable_map *map,
                                 const struct map_signature *signature)
 {
     const struct merge_options *options = merge->options;
+    const struct portable_print *print = &map->print;
     struct list *list = print->is_end ? &merge->at_end : &merge->rounds;
     struct item *item = item_new(options->host_count, print->time);
     if (!item)
         return NULL;
-    item->round = round_new(signature, print, options->hosts, options->host_count);
+    item->round = round_new(signature, map, options->hosts, options->host_count);
     if (!item->round) {
         item_free(item);
         return NULL;
@@ -349,7 +350,7 @@ static int add_map(struct merge *merge, size_t host, const struct portable_map *
         return error;
     struct item *item = find_round(list, host, signature, print->is_last);
     if (!item)
-        item = begin_round(merge, host, print, signature);
+        item = begin_round(merge, host, map, signature);
     if (!item)
         return -ENOMEM;
     item->has[host] = true;

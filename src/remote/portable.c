@@ -11,6 +11,7 @@ enum {
     DEPTH_MAX = 16,
     STORAGE_MAX = 8 << 20, /* bytes of a key or a value */
     NAME_MAX_BYTES = 256,  /* of a map */
+    STYLE_TEXT_MAX = 256,  /* of the title of a table */
     ELEMENTS_MAX = 64,     /* of a tuple */
     ROWS_MAX = 1 << 20,
     TOP_MAX = 1000, /* of topk() */
@@ -166,6 +167,12 @@ static void put_element(struct writing *writing, const struct map_snapshot *map,
     }
 }
 
+/* One that is too long to be a title is not sent. */
+static void put_style_text(struct text *out, const char *text)
+{
+    wire_put_text(out, text && strlen(text) <= STYLE_TEXT_MAX ? text : NULL);
+}
+
 void portable_put(struct text *out, const struct printer *printer, const struct map_snapshot *map,
                   const struct portable_print *print)
 {
@@ -176,6 +183,11 @@ void portable_put(struct text *out, const struct printer *printer, const struct 
     wire_put(out, print->top);
     wire_put(out, print->divisor);
     wire_put(out, print->emptied);
+    wire_put(out, printer->json_enum_names);
+    wire_put(out, printer->bcc_histograms);
+    wire_put(out, printer->orders_by_key);
+    put_style_text(out, printer->histogram_title);
+    put_style_text(out, printer->trunc_trailer);
     wire_put_text(out, map->name);
     put_types(out, key, map->value);
     for (size_t i = 0; i < map->count; i++)
@@ -359,6 +371,13 @@ static void take_elements(struct cursor *message, struct portable_map *map)
         message->is_bad |= map->count > 1;
 }
 
+static const char *take_style_text(struct cursor *message)
+{
+    const char *text = wire_take_text(message);
+    message->is_bad |= text && strlen(text) > STYLE_TEXT_MAX;
+    return text;
+}
+
 bool portable_take(struct arena *arena, const struct builtin_table *builtins, struct cursor *message,
                    struct portable_map *map)
 {
@@ -369,6 +388,11 @@ bool portable_take(struct arena *arena, const struct builtin_table *builtins, st
     map->print.top = wire_take(message);
     map->print.divisor = wire_take(message);
     map->print.emptied = wire_take(message);
+    map->style.json_enum_names = wire_take_within(message, 1);
+    map->style.bcc_histograms = wire_take_within(message, 1);
+    map->style.orders_by_key = wire_take_within(message, 1);
+    map->style.histogram_title = take_style_text(message);
+    map->style.trunc_trailer = take_style_text(message);
     map->name = wire_take_text(message);
     message->is_bad |= !is_map_name(map->name);
     map->types = wire_take_bytes(message, &map->types_size);

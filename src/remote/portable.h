@@ -14,6 +14,12 @@
 
 /* ---- on the host ---- */
 
+/* How the script wants a map to be printed, by its settings and by print_log2_hist(): members of struct printer. */
+struct portable_style {
+    bool json_enum_names, bcc_histograms, orders_by_key;
+    const char *histogram_title, *trunc_trailer; /* NULL: as always */
+};
+
 struct portable_print {
     uint64_t time;
     /* The trace has ended; and no probe of its end prints it: it is among those that are printed when all is over. */
@@ -30,6 +36,7 @@ void portable_put(struct text *out, const struct printer *printer, const struct 
 
 struct portable_map {
     struct portable_print print;
+    struct portable_style style; /* with texts as they came */
     const char *name;
     const void *types; /* the types as they came: maps of equal bytes have equal types */
     size_t types_size;

@@ -40,7 +40,7 @@ enum remote_message {
     REMOTE_MESSAGES
 };
 
-#define REMOTE_PROTOCOL UINT64_C(0x32726f6f7073) /* "spoor2", raised whenever a message changes */
+#define REMOTE_PROTOCOL UINT64_C(0x33726f6f7073) /* "spoor3", raised whenever a message changes */
 enum {
     REMOTE_PAYLOAD_MAX = 64 << 20, /* bytes */
     REMOTE_WORDS_MAX = 4096        /* of a request */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/terminal.h"
 #include "base/vector.h"
 
 enum { INDENTED = 8 };
@@ -15,6 +16,8 @@ enum { INDENTED = 8 };
 struct remote_round {
     const struct map_signature *signature;
     struct portable_print print;
+    struct portable_style style;
+    struct text title, trailer; /* of the style */
     uint8_t *elements;
     size_t count, room;
     struct table indexes; /* by key, and of a series the interval: the index of an element, plus 1 */
@@ -66,17 +69,31 @@ static bool add_hosts(struct remote_round *round, const char *const *hosts, size
     return is_made;
 }
 
-struct remote_round *round_new(const struct map_signature *signature, const struct portable_print *print,
+/* The title is printed as it is, and so must not command a terminal. */
+static void keep_style(struct remote_round *round, const struct portable_style *style)
+{
+    const char *title = style->histogram_title, *trailer = style->trunc_trailer;
+    round->style = *style;
+    if (title)
+        terminal_escape(&round->title, title, strlen(title), TERMINAL_NAME);
+    if (trailer)
+        text_add(&round->trailer, trailer);
+    round->style.histogram_title = title ? text_string(&round->title) : NULL;
+    round->style.trunc_trailer = trailer ? text_string(&round->trailer) : NULL;
+}
+
+struct remote_round *round_new(const struct map_signature *signature, const struct portable_map *map,
                                const char *const *hosts, size_t count)
 {
     struct remote_round *round = calloc(1, sizeof *round);
     if (!round)
         return NULL;
     round->signature = signature;
-    round->print = *print;
+    round->print = map->print;
+    keep_style(round, &map->style);
     round->print.emptied = 0;
     round->space = calloc(1, 2 * element_bytes(round) + 3 * signature->value_bytes + 3 * sizeof(uint64_t));
-    if (round->space && add_hosts(round, hosts, count))
+    if (round->space && !round->title.failed && !round->trailer.failed && add_hosts(round, hosts, count))
         return round;
     round_free(round);
     return NULL;
@@ -227,7 +244,8 @@ static void notify_watchers(const struct remote_round *round, struct printer *pr
     }
 }
 
-int round_print(const struct remote_round *round, struct printer *printer, const struct map_watcher *watchers)
+int round_print(const struct remote_round *round, const struct printer *printer,
+                const struct map_watcher *watchers)
 {
     const struct map_signature *signature = round->signature;
     const struct print_names names = {.owner = (void *)round, .name = text_of};
@@ -240,10 +258,17 @@ int round_print(const struct remote_round *round, struct printer *printer, const
         const uint8_t *at = round->elements + i * element_bytes(round);
         entries[i] = (struct map_entry){at, at + signature->key_bytes};
     }
-    printer->names = &names;
-    notify_watchers(round, printer, &map, watchers);
-    const int error = print_map(printer, &map, (size_t)round->print.top, round->print.divisor);
-    printer->names = NULL;
+    struct printer styled = *printer;
+    styled.scratch = (struct text){0};
+    styled.names = &names;
+    styled.json_enum_names = round->style.json_enum_names;
+    styled.bcc_histograms |= round->style.bcc_histograms;
+    styled.orders_by_key = round->style.orders_by_key;
+    styled.histogram_title = round->style.histogram_title;
+    styled.trunc_trailer = round->style.trunc_trailer;
+    notify_watchers(round, &styled, &map, watchers);
+    const int error = print_map(&styled, &map, (size_t)round->print.top, round->print.divisor);
+    printer_free(&styled);
     free(entries);
     return error;
 }
@@ -254,6 +279,8 @@ void round_free(struct remote_round *round)
         return;
     table_free(&round->indexes);
     table_free(&round->texts);
+    text_free(&round->title);
+    text_free(&round->trailer);
     free(round->elements);
     free(round->space);
     free(round);

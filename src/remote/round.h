@@ -9,9 +9,9 @@
 
 struct remote_round;
 
-/* Makes a round for maps of a signature, which lives longer, that are printed in this way. hosts: the names of the `count` hosts, each
+/* Makes a round for maps of a signature, which lives longer, that are printed as this one is. hosts: the names of the `count` hosts, each
  * of which has keys of its own, in this order, if the signature keeps them apart. Returns NULL if there is no memory. */
-struct remote_round *round_new(const struct map_signature *signature, const struct portable_print *print,
+struct remote_round *round_new(const struct map_signature *signature, const struct portable_map *map,
                                const char *const *hosts, size_t count);
 /* Whether maps of the signature belong to it. is_last: they are of those that are printed when all is over. */
 bool round_fits(const struct remote_round *round, const struct map_signature *signature, bool is_last);
@@ -21,7 +21,7 @@ const struct map_signature *round_signature(const struct remote_round *round);
 int round_add(struct remote_round *round, size_t host, const struct portable_map *map);
 /* Prints the map. Before, calls the watchers (NULL: there are none): `emptied`, if it was emptied since it was printed last, and
  * `printed`. Returns 0 or -ENOMEM. */
-int round_print(const struct remote_round *round, struct printer *printer,
+int round_print(const struct remote_round *round, const struct printer *printer,
                 const struct map_watcher *watchers);
 void round_free(struct remote_round *round);
 

@@ -105,6 +105,7 @@ int records_begin(struct session *session)
         .is_terminal = options->is_terminal,
         .trunc_trailer = options->settings.str_trunc_trailer,
         .bcc_histograms = options->bcc_histograms || options->settings.histogram,
+        .orders_by_key = options->settings.map_order,
     };
     session->handler = (struct event_handler){
         .zeroed = arena_array(&session->arena, session->image.map_count + 1, sizeof(bool)),

@@ -25,6 +25,7 @@ static const char *const missing_words[] = {"error", "warn", "ignore", NULL};
 static const char *const mode_words[] = {"bpftrace", "perf", "raw", "build_id",
                                          NULL}; /* in the order of enum stack_mode */
 static const char *const histogram_words[] = {"bpftrace", "bcc", NULL};
+static const char *const order_words[] = {"value", "key", NULL};
 static const char *const json_enum_words[] = {"number", "name", NULL};
 static const char *const json_stack_words[] = {"frames", "text", NULL};
 static const char *const unstable_words[] = {"enable", "warn", "error",
@@ -52,6 +53,7 @@ static const struct setting_line {
     {"missing_probes", SETTING_WORD, AT(missing_probes), 0, 0, MISSING_ERROR, missing_words, NULL, NULL},
     {"stack_mode", SETTING_WORD, AT(stack_mode), 0, 0, STACK_BPFTRACE, mode_words, NULL, NULL},
     {"histogram", SETTING_WORD, AT(histogram), 0, 0, 0, histogram_words, NULL, NULL},
+    {"map_order", SETTING_WORD, AT(map_order), 0, 0, 0, order_words, NULL, NULL},
     {"json_enums", SETTING_WORD, AT(json_enums), 0, 0, 0, json_enum_words, NULL, NULL},
     {"json_stacks", SETTING_WORD, AT(json_stacks), 0, 0, 0, json_stack_words, NULL, NULL},
     {"print_maps_on_exit", SETTING_BOOL, AT(print_maps_on_exit), 0, 0, true, NULL, NULL, NULL},

@@ -29,6 +29,7 @@ struct settings {
     uint32_t unstable_tseries, unstable_typeinfo, unstable_dw_ustack; /* enum unstable_policy */
     uint32_t histogram;   /* layout in text; 0: bpftrace's, 1: BCC's */
     uint32_t json_enums;  /* values of enums in JSON; 0: numbers, 1: names */
+    uint32_t map_order;   /* of printed maps; 0: by value, 1: by key */
     uint32_t json_stacks; /* stacks in JSON; 0: arrays of frames, 1: one text */
     bool print_maps_on_exit, cpp_demangle, show_debug_info;
     const char *license, *str_trunc_trailer;

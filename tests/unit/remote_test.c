@@ -78,14 +78,20 @@ static const char *name_of(void *owner, uint64_t index)
 }
 
 enum when { RUNNING, AT_END, LAST };
-static void put(struct text *out, const struct map_snapshot *map, uint64_t known, enum when when)
+static void put_by(struct printer printer, struct text *out, const struct map_snapshot *map, uint64_t known,
+                   enum when when)
 {
     const struct print_names names = {.owner = &known, .name = name_of};
-    const struct printer printer = {.names = &names};
     const struct portable_print how = {.time = SECOND, .is_end = when > RUNNING, .is_last = when == LAST};
+    printer.names = &names;
     text_clear(out);
     portable_put(out, &printer, map, &how);
     assert_false(out->failed);
+}
+
+static void put(struct text *out, const struct map_snapshot *map, uint64_t known, enum when when)
+{
+    put_by((struct printer){0}, out, map, known, when);
 }
 
 /* One that was emptied before, at this time (0: it was not). */
@@ -165,6 +171,40 @@ static void what_has_no_rule_is_kept_apart(void **state)
         give(merge, host, &message);
     }
     shows(merge, &screen, "\n\n@t[a, k]: v\\x1b\\x0a\n@t[b\\x1b[2J, k]: v\\x1b\\x0a\n");
+    text_free(&message);
+    arena_free(&arena);
+}
+
+static void maps_are_printed_as_the_script_wants(void **state)
+{
+    struct arena arena = {0};
+    struct screen screen = {0};
+    struct merge_options options = options_of(&screen);
+    struct merge *merge = merge_new(&options);
+    const struct printer printer = {
+        .bcc_histograms = true, .histogram_title = "\x1b[2J us", .trunc_trailer = "~"};
+    struct text message = {0};
+    uint64_t count = 1;
+    jmp_buf nowhere;
+    (void)state;
+    assert_false(arena_guard(&arena, nowhere));
+    const struct type *histogram = make_type(&arena, "hist", &type_i64, 0);
+    uint64_t *rows = arena_array(&arena, type_rows(histogram), sizeof *rows);
+    rows[1] = 2;
+    for (size_t host = 0; host < 2; host++) {
+        const struct map_entry entry = {"whole..", &count}, all = {NULL, rows};
+        const struct map_snapshot cut = {"@c", type_string(&arena, 4),
+                                         make_type(&arena, "count", &type_u64, 0), &entry, 1};
+        const struct map_snapshot map = {"@h", NULL, histogram, &all, 1};
+        put_by(printer, &message, &cut, 0, LAST);
+        give(merge, host, &message);
+        put_by(printer, &message, &map, 0, LAST);
+        give(merge, host, &message);
+    }
+    shows(merge, &screen,
+          "\n\n@c[whol~]: 2\n"
+          "     \\x1b[2J us          : count     distribution\n"
+          "         0 -> 1          : 4        |****************************************|\n\n");
     text_free(&message);
     arena_free(&arena);
 }
@@ -376,7 +416,8 @@ static void put_some(struct arena *arena, struct text *out, unsigned which)
     const struct map_entry entry = {words, words};
     const struct map_snapshot map = {"@map", key, value, &entry, 1};
     words[0] = words[1] = words[2] = 1;
-    put(out, &map, 1, which % 2 ? LAST : RUNNING);
+    put_by((struct printer){.bcc_histograms = which < 4, .histogram_title = "a title"}, out, &map, 1,
+           which % 2 ? LAST : RUNNING);
 }
 
 static void damage(struct text *message)
@@ -581,6 +622,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_are_added_up),
         cmocka_unit_test(what_has_no_rule_is_kept_apart),
+        cmocka_unit_test(maps_are_printed_as_the_script_wants),
         cmocka_unit_test(types_that_differ_are_told),
         cmocka_unit_test(whoever_draws_is_told),
         cmocka_unit_test(lines_are_in_order_of_time),
