@@ -166,7 +166,7 @@ static int run_on(struct options *options, const struct source *sources)
         .hosts = hosts,
         .host_count = host_count,
         .ssh = options->on.ssh,
-        .binary = options->on.binary,
+        .binaries = options->on.binaries,
         .sudo = options->on.sudo,
         .per_host = options->on.per_host,
         .is_quiet = options->session.is_quiet,

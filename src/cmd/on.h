@@ -9,7 +9,8 @@ struct on_options {
     const char *const *lists; /* --on: hosts, with commas between them; NULL: none */
     const char *const *words; /* those of the command line that hosts get, too; NULL-terminated, or NULL */
     bool per_host, sudo;
-    const char *ssh, *binary;
+    const char *ssh;
+    const char *const *binaries;
     bool is_remote_end; /* this is the spoor on a host */
 };
 
@@ -31,8 +32,8 @@ struct on_options {
          "on-binary",                                                                                        \
          "FILE",                                                                                             \
          "with --on: the spoor that hosts get which have none: a static one (this program, if it is "        \
-         "static)",                                                                                          \
-         OPTION_STORES(TEXT, type, options_field.binary),                                                    \
+         "static); may be given for several architectures",                                                  \
+         OPTION_STORES(LIST, type, options_field.binaries),                                                  \
          .completes = COMPLETE_FILES},                                                                       \
     {                                                                                                        \
         0, "remote-end", NULL, NULL, OPTION_STORES(FLAG, type, options_field.is_remote_end)                  \

@@ -18,7 +18,7 @@ enum { SIZE_LIMIT = 256 << 20 };
 static const struct {
     unsigned number;
     const char *name;
-} machines[] = {{EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"}};
+} machines[REMOTE_MACHINES] = {{EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"}};
 
 /* Whether no other file is needed to start it. */
 static bool is_static(const struct cursor *file, const Elf64_Ehdr *header)
@@ -44,7 +44,7 @@ static int look(struct remote_binary *binary, struct text *why)
     Elf64_Ehdr header = {0};
     if (bytes)
         memcpy(&header, bytes, sizeof header);
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+    for (size_t i = 0; i < REMOTE_MACHINES; i++)
         if (header.e_machine == machines[i].number)
             binary->machine = machines[i].name;
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -72,10 +72,18 @@ static int map(struct remote_binary *binary, int file)
     return 0;
 }
 
-int remote_binary_open(const char *path, struct remote_binary *binary, struct text *why)
+static void unmap(struct remote_binary *binary)
+{
+    if (binary->bytes)
+        munmap((void *)binary->bytes, binary->size);
+    binary->bytes = NULL;
+}
+
+/* Returns 0 or -errno with the reason in *why. The architecture is known whenever the file is a program. */
+static int open_one(const char *path, struct remote_binary *binary, struct text *why)
 {
     *binary = (struct remote_binary){.bytes = NULL};
-    const int file = open(path ? path : "/proc/self/exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     int error = file < 0 ? -errno : map(binary, file);
     if (file >= 0)
         close(file);
@@ -84,15 +92,70 @@ int remote_binary_open(const char *path, struct remote_binary *binary, struct te
     else
         error = look(binary, why);
     if (error)
-        remote_binary_close(binary);
+        unmap(binary);
     else
         binary->hash = table_hash(binary->bytes, binary->size);
     return error;
 }
 
-void remote_binary_close(struct remote_binary *binary)
+static int open_file(const char *path, struct remote_binaries *binaries, struct text *why)
 {
-    if (binary->bytes)
-        munmap((void *)binary->bytes, binary->size);
-    *binary = (struct remote_binary){.bytes = NULL};
+    struct text reason = {0};
+    struct remote_binary binary;
+    int error = open_one(path, &binary, &reason);
+    if (!error && remote_binary_for(binaries, binary.machine)) {
+        text_printf(&reason, "another file is for %s, too", binary.machine);
+        error = -EEXIST;
+    }
+    if (error) {
+        text_printf(why, "'%s' cannot be copied to hosts: %s", path, text_string(&reason));
+        unmap(&binary);
+    } else {
+        binaries->of[binaries->count++] = binary;
+    }
+    text_free(&reason);
+    return error;
+}
+
+int remote_binaries_open(const char *const *paths, struct remote_binaries *binaries, struct text *why)
+{
+    struct remote_binary own;
+    int error = 0;
+    *binaries = (struct remote_binaries){.count = 0};
+    for (size_t i = 0; paths && paths[i] && !error; i++)
+        error = open_file(paths[i], binaries, why);
+    if (error)
+        return error;
+    const int own_error = open_one("/proc/self/exe", &own, &binaries->no_own);
+    binaries->own_machine = own.machine ? own.machine : "";
+    if (remote_binary_for(binaries, binaries->own_machine)) {
+        text_clear(&binaries->no_own);
+        unmap(&own);
+    } else if (!own_error) {
+        binaries->of[binaries->count++] = own;
+    }
+    return 0;
+}
+
+void remote_binaries_close(struct remote_binaries *binaries)
+{
+    for (size_t i = 0; i < binaries->count; i++)
+        unmap(&binaries->of[i]);
+    text_free(&binaries->no_own);
+}
+
+const struct remote_binary *remote_binary_for(const struct remote_binaries *binaries, const char *machine)
+{
+    for (size_t i = 0; i < binaries->count; i++)
+        if (!strcmp(binaries->of[i].machine, machine))
+            return &binaries->of[i];
+    return NULL;
+}
+
+bool remote_machine_is_known(const char *machine)
+{
+    for (size_t i = 0; i < REMOTE_MACHINES; i++)
+        if (!strcmp(machines[i].name, machine))
+            return true;
+    return false;
 }

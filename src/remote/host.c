@@ -171,21 +171,31 @@ void host_begin(struct remote_host *host)
 
 /* ---- from its shell ---- */
 
+/* It has no spoor, and there is none for its architecture. */
+static void fail_without_binary(struct remote_host *host, const char *machine)
+{
+    const struct remote_binaries *binaries = &host->common->binaries;
+    if (binaries->no_own.length && (!binaries->count || !strcmp(machine, binaries->own_machine))) {
+        host_fail(host, "it has no spoor " SPOOR_VERSION ", and this one cannot be copied: %s",
+                  text_string(&binaries->no_own));
+        hint(host, "--on-binary names a static one (make static), or install spoor there");
+        return;
+    }
+    host_fail(host, "it is of another architecture, %.40s, than the spoor that is to be copied, %s", machine,
+              binaries->of[0].machine);
+    if (remote_machine_is_known(machine))
+        hint(host, "--on-binary names one of its own (make static FOR=%s), or install spoor there", machine);
+    else
+        hint(host, "install spoor there, if it can be built for %.40s", machine);
+}
+
 static void send_binary(struct remote_host *host, const char *machine)
 {
-    const struct remote_binary *binary = &host->common->binary;
-    if (!binary->bytes) {
-        host_fail(host, "it has no spoor " SPOOR_VERSION ", and this one cannot be copied: %s",
-                  text_string(&host->common->no_binary));
-        hint(host, "--on-binary names a static one (make static), or install spoor there");
-    } else if (strcmp(machine, binary->machine) != 0) {
-        host_fail(host, "it is of another architecture, %.40s, than the spoor that is to be copied, %s",
-                  machine, binary->machine);
-        hint(host, "--on-binary names one of its own (make static FOR=%.40s), or install spoor there",
-             machine);
-    } else {
+    host->binary = remote_binary_for(&host->common->binaries, machine);
+    if (host->binary)
         host->state = HOST_COPYING;
-    }
+    else
+        fail_without_binary(host, machine);
 }
 
 static void handle_mark(struct remote_host *host, const char *word)
@@ -328,7 +338,7 @@ static void handle_received(struct remote_host *host)
 
 void host_wait(const struct remote_host *host, struct pollfd *streams)
 {
-    const bool copies = host->state == HOST_COPYING && host->copied < host->common->binary.size;
+    const bool copies = host->state == HOST_COPYING && host->copied < host->binary->size;
     const bool sends = host->ssh.out >= 0 && (copies || host->sending.length > host->sent);
     const bool is_full = merge_is_full(host->common->merge, host->index);
     streams[0] = (struct pollfd){sends ? host->ssh.in : -1, POLLOUT, 0};
@@ -343,7 +353,7 @@ static void note_activity(struct remote_host *host)
 
 static void send_some(struct remote_host *host)
 {
-    const struct remote_binary *binary = &host->common->binary;
+    const struct remote_binary *binary = host->binary;
     const bool copies = host->state == HOST_COPYING && host->copied < binary->size;
     const void *bytes = copies ? (const void *)(binary->bytes + host->copied)
                                : (const void *)(text_string(&host->sending) + host->sent);

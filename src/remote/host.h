@@ -33,11 +33,12 @@ struct remote_host {
     enum host_state state;
     struct ssh ssh;
     struct text received, sending, errors;
-    size_t read, sent;  /* how many bytes of `received` were handled, and of `sending` sent */
-    size_t copied;      /* bytes of the binary that were sent */
-    size_t error_bytes; /* bytes that came on its error stream */
-    struct text why;    /* the last line on its error stream */
-    uint64_t active_at; /* when it last sent or accepted something: monotonic clock, ms */
+    size_t read, sent;                  /* how many bytes of `received` were handled, and of `sending` sent */
+    const struct remote_binary *binary; /* what it gets, once it has said that it has no spoor */
+    size_t copied;                      /* bytes of the binary that were sent */
+    size_t error_bytes;                 /* bytes that came on its error stream */
+    struct text why;                    /* the last line on its error stream */
+    uint64_t active_at;                 /* when it last sent or accepted something: monotonic clock, ms */
     unsigned pings;
     uint64_t pinged;
     uint64_t round_trip; /* the shortest, ns */
@@ -54,8 +55,7 @@ struct host_common {
     const struct remote_options *options;
     struct merge *merge;
     struct notes *notes;
-    struct remote_binary binary;
-    struct text no_binary; /* why there is none */
+    struct remote_binaries binaries;
     struct text script, request;
     char **command;
 };

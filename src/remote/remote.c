@@ -113,12 +113,14 @@ static int prepare(struct remote *remote)
         fail(remote, "there is not enough memory");
         return -ENOMEM;
     }
-    const int error = remote_binary_open(options->binary, &common->binary, &common->no_binary);
-    if (error && options->binary) {
-        fail(remote, "'%s' cannot be copied to hosts: %s", options->binary, text_string(&common->no_binary));
+    struct text why = {0};
+    const int error = remote_binaries_open(options->binaries, &common->binaries, &why);
+    if (error)
+        fail(remote, "%s", text_string(&why));
+    text_free(&why);
+    if (error)
         return error;
-    }
-    ssh_script(&common->script, &common->binary, options->sudo);
+    ssh_script(&common->script, &common->binaries, options->sudo);
     remote_put_request(&common->request, &options->request);
     if (common->request.failed)
         fail(remote, "the script is too long to be sent");
@@ -244,8 +246,7 @@ static void free_all(struct remote *remote)
     notes_free(&remote->notes);
     if (common->merge)
         merge_free(common->merge);
-    remote_binary_close(&common->binary);
-    text_free(&common->no_binary);
+    remote_binaries_close(&common->binaries);
     text_free(&common->script);
     text_free(&common->request);
     ssh_command_free(common->command);

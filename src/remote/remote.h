@@ -4,7 +4,7 @@
  *   remote.c    the loop: starts all hosts together, and ends them
  *   host.c      one host, from the login to its end
  *   ssh.c       runs the system's ssh, with a script for the shell of the host
- *   binary.c    the program that is copied to hosts
+ *   binary.c    the programs that are copied to hosts
  *   protocol.c  the messages between both ends
  *   portable.c  maps as messages
  *   signature.c name and types of a map, which its messages have in common
@@ -29,8 +29,8 @@ enum { REMOTE_HOSTS_MAX = 1024 };
 struct remote_options {
     const char *const *hosts; /* as ssh understands them */
     size_t host_count;
-    const char *ssh;    /* the command, words with spaces between them; NULL: ssh */
-    const char *binary; /* the file that is copied to hosts; NULL: the program that runs */
+    const char *ssh;             /* the command, words with spaces between them; NULL: ssh */
+    const char *const *binaries; /* files that are copied to hosts, see remote_binaries_open() */
     bool sudo, per_host;
     bool is_quiet, json, is_terminal, bcc_histograms;
     const struct builtin_table *builtins;

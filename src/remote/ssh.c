@@ -62,34 +62,36 @@ void ssh_command_free(char **command)
 /* ---- the script ---- */
 
 /* Single quotes, backslashes, newlines and exclamation marks mean different things to different shells: there are none within
- * the quotes. */
+ * the quotes. Hosts may share a home directory: a copy has the architecture in its name, and replaces those of the same one. */
 static const char find_spoor[] =
-    "exec sh -c 'd=${XDG_CACHE_HOME:-$HOME/.cache}/spoor; f=; c=; p=$(command -v spoor); "
+    "exec sh -c 'd=${XDG_CACHE_HOME:-$HOME/.cache}/spoor; f=; c=; h=; p=$(command -v spoor); m=$(uname -m); "
     "if test \"$p\" && test \"$(\"$p\" --version 2>/dev/null)\" = \"spoor " SPOOR_VERSION
     "\"; then f=$p; fi; ";
+/* For each architecture that there is a binary for. */
+static const char choose_binary[] = "if test \"$m\" = %s; then h=%016" PRIx64 "; n=%zu; fi; ";
 static const char copy_spoor[] =
-    "if test -z \"$f\"; then f=$d/spoor-" SPOOR_VERSION "-%016" PRIx64 "; "
+    "if test -z \"$f\" && test \"$h\"; then f=$d/spoor-" SPOOR_VERSION "-$m-$h; "
     "if test -x \"$f\" && test -O \"$f\"; then :; else "
-    "echo \"" SSH_MARK "need $(uname -m)\"; t=$d/new-$$; "
-    "(umask 077; mkdir -p \"$d\" && chmod 700 \"$d\" && head -c %zu >\"$t\" && "
-    "test \"$(wc -c <\"$t\")\" -eq %zu && chmod 700 \"$t\" && mv -f \"$t\" \"$f\") || "
+    "echo \"" SSH_MARK "need $m\"; t=$d/new-$(uname -n)-$$; "
+    "(umask 077; mkdir -p \"$d\" && chmod 700 \"$d\" && head -c $n >\"$t\" && "
+    "test \"$(wc -c <\"$t\")\" -eq $n && chmod 700 \"$t\" && mv -f \"$t\" \"$f\") || "
     "{ rm -f \"$t\"; echo \"" SSH_MARK "failed\"; exit 1; }; "
-    "for o in \"$d\"/spoor-*; do test \"$o\" = \"$f\" || rm -f \"$o\"; done; "
+    "for o in \"$d\"/spoor-*-\"$m\"-*; do test \"$o\" = \"$f\" || rm -f \"$o\"; done; "
     "echo \"" SSH_MARK "copied\"; c=1; fi; fi; ";
 /* Without a binary: what another build of this version has copied there does, too. */
 static const char miss_spoor[] =
-    "if test -z \"$f\"; then for o in \"$d\"/spoor-" SPOOR_VERSION "-*; do "
+    "if test -z \"$f\"; then for o in \"$d\"/spoor-" SPOOR_VERSION "-\"$m\"-*; do "
     "if test -x \"$o\" && test -O \"$o\"; then f=$o; fi; done; fi; "
-    "if test -z \"$f\"; then echo \"" SSH_MARK "need $(uname -m)\"; exit 1; fi; ";
+    "if test -z \"$f\"; then echo \"" SSH_MARK "need $m\"; exit 1; fi; ";
 static const char run_spoor[] = "test \"$c\" || echo \"" SSH_MARK "have\"; exec %s\"$f\" --remote-end'";
 
-void ssh_script(struct text *out, const struct remote_binary *binary, bool sudo)
+void ssh_script(struct text *out, const struct remote_binaries *binaries, bool sudo)
 {
     text_add(out, find_spoor);
-    if (binary->bytes)
-        text_printf(out, copy_spoor, binary->hash, binary->size, binary->size);
-    else
-        text_add(out, miss_spoor);
+    for (size_t i = 0; i < binaries->count; i++)
+        text_printf(out, choose_binary, binaries->of[i].machine, binaries->of[i].hash, binaries->of[i].size);
+    text_add(out, copy_spoor);
+    text_add(out, miss_spoor);
     text_printf(out, run_spoor, sudo ? "sudo -n -- " : "");
 }
 

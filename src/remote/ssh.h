@@ -21,16 +21,16 @@ char **ssh_command(const char *words);
 void ssh_command_free(char **command);
 /* Runs the command for a host. Returns 0 or -errno. */
 int ssh_start(struct ssh *ssh, char *const *command, const char *host, const char *script);
-/* Writes the script for the host's shell: it looks for a spoor of this version, takes a copy of the binary if there is none, and
- * runs it with --remote-end. It says how far it is in lines that begin with SSH_MARK:
+/* Writes the script for the host's shell: it looks for a spoor of this version, takes a copy of the binary for its architecture if
+ * there is none, and runs it with --remote-end. It says how far it is in lines that begin with SSH_MARK:
  *
  *     have           it is there, and is run
- *     need MACHINE   as many bytes as the binary has are awaited
+ *     need MACHINE   as many bytes as the binary for that architecture has are awaited; without one the shell has ended
  *     copied         it is there now, and is run
  *     failed         the copy could not be stored; why is on the error stream
  */
 #define SSH_MARK "spoor-on: "
-void ssh_script(struct text *out, const struct remote_binary *binary, bool sudo);
+void ssh_script(struct text *out, const struct remote_binaries *binaries, bool sudo);
 /* Closes its streams and ends it. */
 void ssh_end(struct ssh *ssh);
 

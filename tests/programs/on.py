@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,8 +81,8 @@ def serve(host):
         stderr=open("sshd-" + host, "a"), stdin=subprocess.DEVNULL)
 
 
-def answers(host):
-    return subprocess.run(["ssh", "-F", "config", "-o", "BatchMode=yes", host, "true"], stdin=subprocess.DEVNULL,
+def answers(host, config="config"):
+    return subprocess.run(["ssh", "-F", config, "-o", "BatchMode=yes", host, "true"], stdin=subprocess.DEVNULL,
                           capture_output=True).returncode == 0
 
 
@@ -185,7 +186,7 @@ def copies():
         with open(directory + "/" + files[0], "rb") as copy, open(static, "rb") as original:
             check("it is the program", copy.read() == original.read())
         before = status.st_ino
-        write(directory + "/spoor-0.0.1-0", "old")
+        write(f"{directory}/spoor-0.0.1-{os.uname().machine}-0", "old")
         done = spoor([host], "-q", "-e", "begin { exit(); }")
         check("it is not copied again", done.returncode == 0 and os.stat(directory + "/" + files[0]).st_ino == before, done)
         os.unlink(directory + "/" + files[0])
@@ -205,6 +206,63 @@ def copies():
         os.unlink("home-h1/.cache/spoor")
         check("another version goes when this one comes", os.listdir(directory) == files and done.returncode == 0, done)
     check("nothing goes on", all_gone())
+
+
+# A way to a host that is this machine, but for what it says of its architecture; all have one home directory.
+MIXED = """
+import os, sys
+host, script = sys.argv[-2:]
+os.environ.update(HOME=os.path.abspath("home-shared"), PATH=os.path.abspath("bin-" + host) + ":/usr/sbin:/usr/bin:/sbin:/bin")
+os.execvp("sh", ["sh", "-c", script])
+"""
+
+
+@part
+def mixed_architectures():
+    """Each machine gets the program for its architecture. That of this one runs."""
+    here_is, there_is = ("x86_64", "aarch64") if os.uname().machine == "x86_64" else ("aarch64", "x86_64")
+    with open(static, "rb") as own:
+        theirs = bytearray(own.read())
+    theirs[18:20] = (183 if there_is == "aarch64" else 62).to_bytes(2, "little")  # e_machine
+    with open("theirs", "wb") as file:
+        file.write(theirs)
+    write("mixed.py", MIXED)
+    for host, machine in ("near", here_is), ("far", there_is):
+        os.mkdir("bin-" + host)
+        write(f"bin-{host}/uname", f"#!/bin/sh\ntest $1 = -m && echo {machine} || exec /bin/uname $1\n")
+        os.chmod(f"bin-{host}/uname", 0o755)
+
+    def ask(on, *words):
+        return subprocess.run([static, "-q", "--on", on, "--ssh", f"python3 {here}/mixed.py", *words, "-e", "begin { @ = count(); exit(); }"],
+                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = ask("near,far", "--on-binary", "theirs")
+    files = sorted(os.listdir("home-shared/.cache/spoor"))
+    check("the program that runs is for machines of its architecture", "@: 1\n" in done.stdout and "near" not in done.stderr, done)
+    check("and the other file for those of the other", done.returncode == 1 and "ERROR: far: spoor could not be started:" in done.stderr, done)
+    check("in one home directory there is one for each", len(files) == 2 and f"-{there_is}-" in files[0] + files[1] and f"-{here_is}-" in files[0] + files[1], files)
+    for file in files:
+        with open("home-shared/.cache/spoor/" + file, "rb") as copy, open("theirs" if there_is in file else static, "rb") as original:
+            check(f"the copy for {file.split('-')[2]} is the program", copy.read() == original.read())
+    os.system("rm -rf home-shared/.cache")
+    done = ask("near,far")
+    check("without a file for it the remedy is told", "@: 1\n" in done.stdout and f"ERROR: far: it is of another architecture, {there_is}, " in done.stderr
+          and f"make static FOR={there_is}" in done.stderr, done)
+    done = ask("near", "--on-binary", static, "--on-binary", static)
+    check("two files for one architecture", done.returncode == 1 and f"another file is for {here_is}, too" in done.stderr, done)
+
+
+@part
+def styles():
+    """How the script wants its maps printed is known on hosts, and printed here."""
+    done = spoor(hosts[:2], "-q", "-e", 'begin { @h = hist(4); exit(); } end { print_log2_hist(@h, "wait\\t(us)"); clear(@h); }')
+    check("a table of BCC's, with its title", re.match(r" +wait\t\(us\) +: count +distribution\n", done.stdout) and
+          re.search(r"^ +4 -> 7 +: 2 +\|\*+\|$", done.stdout, re.M) and not done.stderr, done)
+    done = spoor(hosts[:2], "-q", "-e", 'config = { histogram = "bcc" } begin { @h = hist(4); exit(); }')
+    check("the setting histogram", re.search(r"^ +4 -> 7 +: 2 +\|", done.stdout, re.M) and not done.stderr, done)
+    done = spoor(hosts[:2], "-q", "-f", "json", "-e", 'config = { json_enums = "name" } enum which { FIRST, SECOND } begin { @[(enum which)1] = count(); @v = (enum which)1; exit(); }')
+    check("the setting json_enums", '"SECOND"' in done.stdout and '"h0": "SECOND"' in done.stdout and not done.stderr, done)
+    done = spoor(hosts[:2], "-q", "-e", 'config = { map_order = "key" } begin { @[10] = sum(1); @[9] = sum(2); exit(); }')
+    check("the setting map_order", "@[9]: 4\n@[10]: 2\n" in done.stdout and not done.stderr, done)
 
 
 @part
@@ -339,8 +397,6 @@ def hosts_that_fail():
           "ERROR: nowhere: it cannot be logged in to: " in done.stderr and "1 of 3 hosts failed: nowhere\n" in done.stderr, done)
     done = spoor(hosts[:1], "-q", "-e", "begin { exit(); }", config="stranger")
     check("one that refuses", done.returncode == 1 and "Permission denied" in done.stderr, done)
-    done = spoor(hosts[:1], "-q", "--sudo", "-e", "begin { exit(); }") # where there is no sudo, that is the reason
-    check("--sudo", done.returncode == 0 or "sudo" in done.stderr, done)
     with Running(hosts[:3], "-q", "-e", "interval:ms:50 { @ = count(); printf(\"t\\n\"); }") as running:
         check("all run", until(lambda: all(f"{host}: t\n" in running.printed() for host in hosts[:3])), running.said())
         for pid in processes_of("h1", "sshd"):
@@ -455,7 +511,7 @@ def read_message():
     return kind, sys.stdin.buffer.read(size)
 def begin():
     put(b"spoor-on: have\n")
-    message(4, 0x32726f6f7073)
+    message(4, 0x33726f6f7073)
     while True:
         kind, payload = read_message()
         if kind == 1:
@@ -505,7 +561,7 @@ if what in ("maps", "rounds"):
     while True:
         name += 1
         types = struct.pack("<QQQQ", 0, 1, 22, 8) + b"count_t\0" + struct.pack("<QQQQQQQQ", 0, 0, 1, 0, 0, 0, 0, 0)
-        message(9, 1, int(what == "maps"), 0, 0, 0, b"@%d\0" % name, types, 0, bytes(8))
+        message(9, 1, int(what == "maps"), 0, 0, 0, 0, 0, 0, 2**64 - 1, 2**64 - 1, b"@%d\0" % name, types, 0, bytes(8))
 if what == "text":
     message(8, b"\x1b[2Jtold\nb: forged\n\0")
     message(11, 0)
@@ -513,6 +569,48 @@ if what == "none":
     message(3)
 time.sleep(1000)
 """
+
+
+@part
+def by_sudo():
+    """A host where one logs in as a user without rights, whom sudo asks for no password."""
+    os.makedirs("sudoer/rules")
+    shutil.copy("user.pub", "sudoer/key")
+    for name, entry in ("passwd", "tracer:x:4321:65534::/home:/bin/sh"), ("shadow", "tracer:*:19000:0:99999:7:::"):
+        shutil.copy("/etc/" + name, "sudoer/" + name)
+        with open("sudoer/" + name, "a") as file:
+            file.write(entry + "\n")
+    write("sudoer/rules/tracer", "tracer ALL=(root) NOPASSWD: ALL\n")
+    os.chmod("sudoer/rules/tracer", 0o440)
+    os.mkdir("sudoer/home")
+    for name in "key", "home":
+        os.chown("sudoer/" + name, 4321, 65534)
+    with open("sshd") as ours:
+        write("sshd-of-user", ours.read().replace(f"{here}/user.pub", "/run/key") + "Port 2222\n")
+    with open("config") as ours:
+        write("config-of-user", "Host *\n  Port 2222\n  User tracer\n" + ours.read())
+    host = hosts[-1]
+    mounts = "mount -t tmpfs run /run && mkdir /run/sshd && cp -p sudoer/key /run && mount --bind sudoer/home /home && mount --bind sudoer/rules /etc/sudoers.d"
+    for name in "passwd", "shadow":
+        mounts += f" && mount --bind sudoer/{name} /etc/{name}"
+    server = subprocess.Popen(["ip", "netns", "exec", host, "sh", "-c", f"{mounts} && exec /usr/sbin/sshd -f {here}/sshd-of-user -D -e"],
+                              stderr=open("sshd-of-user.log", "w"), stdin=subprocess.DEVNULL)
+    check("the user can log in", until(lambda: answers(host, "config-of-user")), end_of("sshd-of-user.log"))
+    done = spoor([host], "-q", "-e", 'begin { printf("%d\\n", uid); exit(); }', config="config-of-user")
+    check("without sudo the rights are missing", done.returncode == 1 and "ERROR: " in done.stderr, done)
+    done = spoor([host], "-q", "--sudo", "-e", 'begin { printf("%d\\n", uid); exit(); }', config="config-of-user")
+    check("with it root traces", done.returncode == 0 and done.stdout == "0\n", done)
+    with Running([host], "-q", "--sudo", "-e", 'interval:ms:50 { printf("t\\n"); } end { @ = count(); }', config="config-of-user") as running:
+        check("it runs", until(lambda: "t\n" in running.printed()), running.said())
+        status = running.end(signal.SIGINT)
+        check("Ctrl-C ends it, and prints", status == 0 and running.printed().endswith("@: 1\n"), (status, running.said(), running.printed()[-300:]))
+    with Running([host], "-q", "--sudo", "-e", 'interval:ms:50 { printf("t\\n"); }', config="config-of-user") as running:
+        check("it runs again", until(lambda: "t\n" in running.printed()), running.said())
+        check("root's process is there", until(lambda: tracers(host)))
+        running.end(signal.SIGKILL)
+    check("it ends with its connection", all_gone())
+    server.terminate()
+    server.wait()
 
 
 @part
@@ -549,7 +647,7 @@ def hosts_that_lie():
     done = subprocess.run([static, "-q", "--on", "machine", "--ssh", f"sh {here}/false.sh", "-e", "begin { }"],
                           capture_output=True, text=True, env=home, timeout=30)
     check("a machine of another architecture", done.returncode == 1 and "another architecture, \\x1b[2Jpdp11," in done.stderr and
-          "make static FOR=" in done.stderr, done)
+          "if it can be built for \\x1b[2Jpdp11" in done.stderr, done)
     done = subprocess.run([static, "-q", "--on", "full", "--ssh", f"sh {here}/false.sh", "-e", "begin { }"],
                           capture_output=True, text=True, env=home, timeout=30)
     check("what its error stream says late is why", done.stderr.startswith("ERROR: full: spoor could not be copied: mkdir: no room\n"), done)

@@ -4,7 +4,7 @@
 set -u
 build=$(cd "${1:?usage: on.sh BUILD}" && pwd) || exit 1
 root=$(cd "$(dirname "$0")/../.." && pwd)
-for command in python3 ssh ssh-keygen ip unshare; do
+for command in python3 ssh ssh-keygen ip unshare sudo; do
     command -v $command >/dev/null || { echo "skip everything: there is no $command" && exit 0; }
 done
 [ -x /usr/sbin/sshd ] || { echo "skip everything: there is no sshd" && exit 0; }

@@ -39,6 +39,7 @@ reader/json_lines.c: open(path, O_RDONLY   of the caller, who may give a pipe
 reader/relation.c: whole_read_short(path   /proc/cpuinfo, a file of /sys
 reader/write_access.c: fopen(path, "re")   /proc/PID/fdinfo
 reader/write_access.c: opendir(path)       /proc/PID/fd
+remote/binary.c: open(path, O_RDONLY       the program that runs, and files of the caller
 session/child.c: = open(session)           a function of ours
 session/command_terminal.c: open("/dev/tty", flags)              our terminal
 session/command_terminal.c: open(name, flags)                   /proc/self/fd, a terminal
