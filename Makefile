@@ -41,10 +41,14 @@ VERSION  := 0.1.0
 GCCS   := 9 10 11 12 13 14 15 16
 CLANGS := 11 12 13 14 15 16 17 18 19 20 21
 werror = $(if $(filter $(if $(findstring clang,$(1)),$(CLANGS),$(GCCS)),$(firstword $(subst ., ,$(shell $(1) -dumpversion 2>/dev/null)))),-Werror)
-WARNINGS := -Wall -Wextra $(call werror,$(CC)) -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 OPTIMISE ?= -O2
+# What may be uninitialised gcc guesses, and guesses otherwise with other optimisations than ours.
+LTO      := $(filter -flto%,$(CFLAGS))
+guesses  := $(if $(findstring clang,$(CC)),,$(if $(LTO)$(filter-out -O2,$(filter -O%,$(CFLAGS) $(OPTIMISE))),-Wno-error=maybe-uninitialized))
+WARNINGS := -Wall -Wextra $(call werror,$(CC)) $(guesses) -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 CPPFLAGS += -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DSPOOR_VERSION='"$(VERSION)"'
-CFLAGS   += -std=gnu11 $(OPTIMISE) -g -fno-omit-frame-pointer $(WARNINGS)
+# With link-time optimisation the objects have code all the same, which libspoortracer.a is made of.
+CFLAGS   += -std=gnu11 $(OPTIMISE) -g -fno-omit-frame-pointer $(WARNINGS) $(if $(LTO),-ffat-lto-objects)
 LDLIBS   := -lpthread
 # The demangler: libiberty, linked statically (Debian: libiberty-dev).
 LDLIBS   += -liberty
@@ -154,8 +158,8 @@ $(BUILD)/libspoor.so: $(BUILD)/libspoor.so.1
 # it is one object whose other names are local, in the shared library a version script says so.
 $(BUILD)/libspoortracer.o: $(OBJECTS)
 	@echo '  LD   $@'
-	@$(CC) -nostdlib -r -o $@ $^
-	@$(OBJCOPY) --wildcard --keep-global-symbol='spoor_tracer_*' $@
+	@$(CC) $(if $(LTO),-fno-lto) -nostdlib -r -o $@ $^
+	@$(OBJCOPY) --wildcard --keep-global-symbol='spoor_tracer_*' --remove-section='*.gnu.*lto_*' $@
 
 $(BUILD)/libspoortracer.a: $(BUILD)/libspoortracer.o
 	@rm -f $@
