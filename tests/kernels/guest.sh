@@ -4,7 +4,7 @@
 
 # One guest a line: its name, the directory its kernel is kept in, the suite and the architecture that kernel is of, whether
 # what fails in it fails the run (reported: only said), what its kernel is told, and how QEMU runs it.
-# Both CPUs share a thread: with one each, QEMU 7.2 lets a CPU run instructions that the other has already replaced,
+# All CPUs share a thread: with one each, QEMU 7.2 lets a CPU run instructions that the other has already replaced,
 # and ftrace and kprobes then crash the kernel. It also emulates two things wrongly that kernels from 6.12 use,
 # hence la57 and cx16; and with two CPUs their timers are lost now and then. Without cx16 kernels from 7.0 on have no
 # task storage, so that what spoor does instead is seen in sid.
@@ -12,6 +12,7 @@ guests="
 bullseye  bullseye  bullseye  amd64  required  -                         -smp 2 -cpu max
 bookworm  bookworm  bookworm  amd64  required  -                         -smp 2 -cpu max
 many      bookworm  bookworm  amd64  required  possible_cpus=512         -smp 2 -cpu max
+eight     bookworm  bookworm  amd64  required  -                         -smp 8 -cpu max
 locked    bookworm  bookworm  amd64  required  lockdown=confidentiality  -smp 2 -cpu max
 trixie    trixie    trixie    amd64  required  -                         -smp 1 -cpu max,la57=off,cx16=off
 sid       sid       sid       amd64  reported  -                         -smp 1 -cpu max,la57=off,cx16=off
