@@ -108,6 +108,7 @@ static int run_round(const struct recorders *recorders, struct text *why)
     return copied ? copied : sent > 0; /* a file goes on when nothing more is sent */
 }
 
+/* Returns 0 or -errno with the reason. */
 static int run(struct recorders *recorders, uint64_t duration, struct text *why)
 {
     enum { MILLISECOND = 1000000, ASK_AFTER = 100 * MILLISECOND };
@@ -124,7 +125,9 @@ static int run(struct recorders *recorders, uint64_t duration, struct text *why)
         if (result == 0)
             nanosleep(&(struct timespec){.tv_nsec = MILLISECOND}, NULL);
     }
-    return result < 0 || !recorders->drain ? result : drain_finish(recorders->drain, why);
+    if (result < 0 || !recorders->drain)
+        return result < 0 ? result : 0;
+    return drain_finish(recorders->drain, why);
 }
 
 /* Opens what is recorded and what it goes to. Returns 0, 1 after a message, or -errno with the reason. */

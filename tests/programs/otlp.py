@@ -471,7 +471,14 @@ def part_record():
     child = recorder("-f", file, "--duration", "0.3s", "--otlp", "live.json")
     said = child.communicate(timeout=30)[1]
     spans = spans_of(lines_of("live.json"))
-    result("to a file", None if child.returncode == 0 and spans and f"NOTE: live.json has {len(spans)} spans" in said else said)
+    result("to a file", None if child.returncode == 0 and spans and f"NOTE: live.json has {len(spans)} spans" in said else (child.returncode, len(spans), said))
+    hurried, fast = running("hurried", "0", "1", "0")  # when the time is over there is more to read
+    child = recorder("-f", fast, "--duration", "0.1s", "--otlp", "hurried.json")
+    said = child.communicate(timeout=60)[1]
+    hurried.kill()
+    hurried.wait()
+    spans = spans_of(lines_of("hurried.json"))
+    result("to a file, of a program that never pauses", None if child.returncode == 0 and spans and f"NOTE: hurried.json has {len(spans)} spans" in said else (child.returncode, len(spans), said))
     # All is recorded before, so that what is converted and what is written end with the same event.
     quiet, whole = running("quiet", "2000", "1", "0", "16384")
     quiet.stdout.readline()
