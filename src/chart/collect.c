@@ -180,7 +180,7 @@ static void keep(void *state, struct printer *printer, const struct map_snapshot
     if (!top && keys > most && keys - most > map->keys_left)
         map->keys_left = keys - most;
     if (snapshot->count)
-        chart->failed |= map_snapshot_each(printer, snapshot, most, keep_entry, &printing) != 0;
+        chart->failed |= map_snapshot_each(top ? printer : NULL, snapshot, most, keep_entry, &printing) != 0;
     printer_free(&printing.printer);
     text_free(&printing.key);
 }

@@ -345,13 +345,15 @@ void history_keep(struct history *history, struct printer *printer, const struct
     keeping.printer.json = false;
     keeping.printer.is_terminal = false;
     keeping.printer.watcher = NULL;
+    /* The script's order says which are the last ones of it that are printed; else those with the largest values are kept. */
+    const struct printer *order = top ? printer : NULL;
     size_t keys = 0;
     int error = 0;
     if (snapshot->count > HISTORY_KEYS_MAX)
-        error = map_snapshot_each(printer, snapshot, top, count_entry, &keys);
+        error = map_snapshot_each(order, snapshot, top, count_entry, &keys);
     keeping.left = keeping.pass = keys > HISTORY_KEYS_MAX ? keys - HISTORY_KEYS_MAX : 0;
     if (snapshot->count && !error)
-        error = map_snapshot_each(printer, snapshot, top, keep_entry, &keeping);
+        error = map_snapshot_each(order, snapshot, top, keep_entry, &keeping);
     history->failed |= error || state->cells.failed;
     history->bytes += state->cells.length + sizeof *state;
     if (keeping.left > map->keys_left)
