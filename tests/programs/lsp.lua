@@ -74,13 +74,17 @@ local function main()
         end,
     })
     vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes("a<C-x><C-o>", true, false, true), "n", false)
-    local timer, tries = vim.loop.new_timer(), 1000
+    local timer, tries, is_over = vim.loop.new_timer(), 1000, false
     timer:start(10, 10, vim.schedule_wrap(function()
+        if is_over then -- several ticks may have been waiting for this one
+            return
+        end
         tries = tries - 1
         local line = vim.fn.getline(3)
         local is_there = (words .. line):find("strftime", 1, true) ~= nil
         if is_there or tries == 0 then
             timer:stop()
+            is_over = true
             say(is_there, "completion", words .. line)
             vim.cmd("qall!")
         end

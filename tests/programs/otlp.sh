@@ -1,25 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# report --otlp: what a receiver of OpenTelemetry gets is what was recorded, and what a receiver does harms nobody.
+# report --otlp and record --otlp: what a receiver of OpenTelemetry gets is what was recorded, and what a receiver does harms
+# nobody.
 #   tests/programs/otlp.sh BUILD [PART]
 set -u
-build=$(cd "${1:?usage: otlp.sh BUILD}" && pwd) || exit 1
-root=$(cd "$(dirname "$0")/../.." && pwd)
-command -v python3 >/dev/null || { echo "skip everything: there is no python3" && exit 0; }
-. "$root/tests/programs/recording.bash"
-begin_test otlp
-if [ ! -e "$build/libspoor.a" ]; then
-    echo "skip everything: $build/libspoor.a is not built"
-    exit 0
-fi
-for program_source in recording otlp_writer; do
-    ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o $program_source "$root/tests/programs/$program_source.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
-done
-export SPOOR_TRACE_DIR=$dir LC_ALL=C.UTF-8
-unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY
-# Of OpenTelemetry's packages for JavaScript this version is one that decodes requests, by the definitions of the protocol.
-for decoder in /usr/lib/node_modules /usr/local/lib/node_modules; do
-    decoder=$decoder/@opentelemetry/otlp-transformer/build/src/generated/root.js
-    [ ! -e "$decoder" ] || export OTEL_DECODER=$decoder
-done
-python3 "$root/tests/programs/otlp.py" "$root" "$build" "${@:2}"
+. "$(dirname "$0")/otlp.bash" otlp "$@"

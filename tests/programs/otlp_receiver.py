@@ -192,3 +192,22 @@ class Receiver:
         """Those that have come by now: more come meanwhile, and may come faster than they are decoded."""
         taken = list(zip(self.taken_paths, self.taken))
         return [decode(gzip.decompress(body), message) for path, body in taken if ("/v1/logs" in path) == (message is LOGS)]
+
+
+# ---- receivers that do harm ----
+def close_in_the_middle(handler):
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
+    handler.wfile.flush()
+    handler.connection.shutdown(2)
+    handler.close_connection = True
+
+
+def never_answer(handler):
+    handler.rfile.read(1)  # until the other side has had enough
+    handler.close_connection = True
+
+
+def garbage(handler):
+    handler.wfile.write(os.urandom(100) + b"\r\n\r\n")
+    handler.wfile.flush()
+    handler.close_connection = True

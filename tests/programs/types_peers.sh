@@ -139,8 +139,8 @@ fi
 if command -v eu-addr2line >/dev/null; then
     for words in "gcc -g -O0" "gcc -g -O2 -fno-optimize-sibling-calls" "gcc -gdwarf-4 -O1" "clang -g -gdwarf-aranges -O1"; do
         command -v ${words%% *} >/dev/null || continue
-        $words -fno-omit-frame-pointer "$here/symbols/fires.c" -o fires 2>problems || { result 1 "it compiles: $words" problems; continue; }
-        spoor -o printed -e 'tracepoint:syscalls:sys_enter_getpgid /args.pid == 4711/ { printf("%s", ustack(perf)); }' -c 'setarch -R ./fires' >output 2>problems
+        $words -DFIRES_NUMBER=4712 -fno-omit-frame-pointer "$here/symbols/fires.c" -o fires 2>problems || { result 1 "it compiles: $words" problems; continue; }
+        spoor -o printed -e 'tracepoint:syscalls:sys_enter_getpgid /args.pid == 4712/ { printf("%s", ustack(perf)); }' -c 'setarch -R ./fires' >output 2>problems
         base=0x555555554000 first=1
         : >came; : >expected
         while read -r address rest; do

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes one system call (getpgid of 4711) at the bottom of some functions, and ends at once. With an
- * argument: the library of that name is loaded and does it. */
+ * argument: the library of that name is loaded and does it. A test that runs beside others who look for this call asks for
+ * another number. */
+#ifndef FIRES_NUMBER
+#define FIRES_NUMBER 4711
+#endif
 #ifdef WITH_LIBRARY
 #include <dlfcn.h>
 #endif
@@ -12,10 +16,10 @@ static inline __attribute__((always_inline)) long fire(void)
 {
 #ifdef __x86_64__
     long result;
-    __asm__ volatile("syscall" : "=a"(result) : "a"(121), "D"(4711L) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall" : "=a"(result) : "a"(121), "D"((long)FIRES_NUMBER) : "rcx", "r11", "memory");
 #else
     register long number __asm__("x8") = 155;
-    register long result __asm__("x0") = 4711;
+    register long result __asm__("x0") = FIRES_NUMBER;
     __asm__ volatile("svc #0" : "+r"(result) : "r"(number) : "memory");
 #endif
     return result;
@@ -82,6 +86,6 @@ int main(int argc, char **argv)
     long result = fires_outer(argc);
 #endif
     KEEP();
-    return result == 4711;
+    return result == FIRES_NUMBER;
 }
 #endif
