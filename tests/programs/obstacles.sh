@@ -120,7 +120,7 @@ waits() { # NAME WORDS ARGUMENTS…: says after a moment what it waits for, and 
     pid=$!
     check "$name: is told" until_so grep -qF "$words" errors
     kill -INT $pid
-    check "$name: and SIGINT ends it" timeout 3 tail --pid=$pid -s 0.1 -f /dev/null
+    check "$name: and SIGINT ends it" timeout 10 tail --pid=$pid -s 0.1 -f /dev/null
     kill -KILL $pid 2>/dev/null
     wait $pid 2>/dev/null
 }
@@ -210,7 +210,7 @@ for stream in output messages; do
         sleep 2
         kill -$signal "${pids[@]}" 2>/dev/null
         for number in "${!pids[@]}"; do
-            timeout 3 tail --pid="${pids[number]}" -s 0.1 -f /dev/null || bad[number]="${bad[number]:-} $stream (deaf to SIG$signal)"
+            timeout 10 tail --pid="${pids[number]}" -s 0.1 -f /dev/null || bad[number]="${bad[number]:-} $stream (deaf to SIG$signal)"
             kill -KILL "${pids[number]}" 2>/dev/null
             wait "${pids[number]}" 2>/dev/null
             tried=$((tried + 1))
@@ -225,7 +225,7 @@ echo "$tried readers that do not read"
 pid=$!
 until_so test -s drained
 kill -INT $pid
-check "nobody reads the summary of record: ends on SIGINT" timeout 3 tail --pid=$pid -s 0.1 -f /dev/null
+check "nobody reads the summary of record: ends on SIGINT" timeout 10 tail --pid=$pid -s 0.1 -f /dev/null
 kill -KILL $pid 2>/dev/null
 wait $pid 2>/dev/null
 exec 10>&- 8>&-

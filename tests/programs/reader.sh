@@ -34,7 +34,7 @@ start() {
     ./recording "$@" >out <hold &
     program=$!
     exec 9>hold
-    for _ in $(seq 200); do
+    for _ in $(seq 400); do
         [ -s out ] && break
         sleep 0.05
     done

@@ -52,7 +52,7 @@ fi
 
 # ---- stacks ----
 frames() { # NAME COMMAND
-    spoor -o printed -e 'tracepoint:syscalls:sys_enter_exit_group { printf("%s", ustack(perf)) }' -c "$2" >output 2>problems
+    spoor -o printed -e 'tracepoint:syscalls:sys_enter_exit_group /pid == cpid/ { printf("%s", ustack(perf)) }' -c "$2" >output 2>problems
     # "address function+offset (file)", or the address and its place in the file; or the mark of what is no frame.
     grep -v '^$' printed >frames
     [ -s frames ] && ! grep -vE '^	([0-9a-f]+ (\[inlined\] )?[^ ].* \((/|\[)[^)]*\)|\[no frame pointer\])$' frames >strange

@@ -123,7 +123,7 @@ rm -f /dev/shm/filler
 ./dumper >out <hold 2>errors &
 program=$!
 exec 9>hold
-for _ in $(seq 200); do
+for _ in $(seq 1000); do
     [ -s out ] && break
     sleep 0.02
 done

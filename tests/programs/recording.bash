@@ -35,7 +35,7 @@ until_so() {
 
 # Until the program said something in `out`: the path of its recording, as $file.
 wait_for_file() {
-    for _ in $(seq 200); do
+    for _ in $(seq 1000); do
         [ -s out ] && break
         sleep 0.02
     done

@@ -149,7 +149,7 @@ mkfifo hold
 ./recording living 0 1 1000 64 >out <hold &
 program=$!
 exec 9>hold
-for _ in $(seq 100); do
+for _ in $(seq 400); do
     [ -s out ] && break
     sleep 0.05
 done
@@ -159,7 +159,7 @@ tracer=$!
 followed_enough() { [ "$(grep -c '^tick' followed)" -ge 10 ] && grep -q '^tick 1' followed; }
 until_so followed_enough
 kill -INT $tracer
-check "a living recording ends with Ctrl-C" timeout 5 tail --pid=$tracer -f /dev/null
+check "a living recording ends with Ctrl-C" timeout 20 tail --pid=$tracer -f /dev/null
 ticks=$(sed -n 's/^@ticks: //p' followed) requests=$(sed -n 's/^@: //p' followed)
 check "and was followed meanwhile ($ticks ticks, $requests requests)" [ "${ticks:-0}" -ge 10 -a "${requests:-0}" -gt 200 ]
 "$spoor" -q -p $program -e 'trace:TCP_REQ_NEW { @[pid == $1] = count(); printf("one\n"); }' $program >followed 2>&1 &
@@ -169,7 +169,7 @@ kill -KILL $program
 wait $program 2>/dev/null
 program=
 exec 9>&-
-check "it ends with its program, found by -p" timeout 5 tail --pid=$tracer -f /dev/null
+check "it ends with its program, found by -p" timeout 20 tail --pid=$tracer -f /dev/null
 check "and knows whose it was" grep -q '^@\[true\]' followed
 
 # What a living program has recorded until now: 300 requests, and then it waits.
