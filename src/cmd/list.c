@@ -176,6 +176,13 @@ static const char *hint_of(struct probe_environment *environment, const struct a
     return said.count ? said.items[0].hint : NULL;
 }
 
+static bool looks_like_file(const char *pattern)
+{
+    const size_t length = strlen(pattern);
+    return !strchr(pattern, ':') &&
+           (strchr(pattern, '/') || (length > 3 && !strcmp(pattern + length - 3, ".bt")));
+}
+
 static int list_pattern(struct probe_environment *environment, const char *pattern, bool verbose)
 {
     const size_t errors = environment->diagnostics->errors; /* of the patterns before */
@@ -192,7 +199,7 @@ static int list_pattern(struct probe_environment *environment, const char *patte
     if (error || count || environment->diagnostics->errors != errors)
         return error;
     diagnose_error(environment->diagnostics, (struct span){0}, "no probe matches '%s'", pattern);
-    if (strchr(pattern, '/') && !strchr(pattern, ':'))
+    if (looks_like_file(pattern))
         diagnose_hint(environment->diagnostics,
                       "it looks like the name of a file, and there is no such file");
     else if (point->piece_count > 1 && !glob_has_wildcard(pattern)) {
