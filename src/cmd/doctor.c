@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/glob.h"
 #include "base/open_foreign.h"
 #include "base/terminal.h"
 #include "cmd/command.h"
@@ -227,8 +228,7 @@ static void examine_process(struct doctor *doctor, pid_t pid)
 static bool is_script(const char *path)
 {
     char head[DOCTOR_HEAD];
-    const size_t length = strlen(path);
-    if (length > 3 && !strcmp(path + length - 3, ".bt"))
+    if (glob_match("*.bt", path))
         return true;
     if (doctor_read_head(path, head) || strncmp(head, "#!", 2) != 0)
         return false;

@@ -178,9 +178,7 @@ static const char *hint_of(struct probe_environment *environment, const struct a
 
 static bool looks_like_file(const char *pattern)
 {
-    const size_t length = strlen(pattern);
-    return !strchr(pattern, ':') &&
-           (strchr(pattern, '/') || (length > 3 && !strcmp(pattern + length - 3, ".bt")));
+    return !strchr(pattern, ':') && (strchr(pattern, '/') || glob_match("*.bt", pattern));
 }
 
 static int list_pattern(struct probe_environment *environment, const char *pattern, bool verbose)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/glob.h"
 #include "base/number.h"
 #include "base/terminal.h"
 #include "cmd/command.h"
@@ -421,11 +422,10 @@ static int open_output(struct report *report)
 {
     const struct export_format *format = report->options->format;
     const char *path = report->options->output;
-    const size_t length = path ? strlen(path) : 0;
     if (output_open(&report->output, path, format && format->is_directory))
         return 1;
-    report->output.is_compressed = format && !format->is_directory && report->output.path && length > 3 &&
-                                   !strcmp(path + length - 3, ".gz");
+    report->output.is_compressed =
+        format && !format->is_directory && report->output.path && glob_match("*.gz", path);
     return format && format->beside && report->output.path
                ? output_open_beside(&report->output, format->beside)
                : 0;

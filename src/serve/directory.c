@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/glob.h"
 #include "base/open_foreign.h"
 #include "base/trusted_path.h"
 #include "base/vector.h"
@@ -20,8 +21,7 @@ enum { LARGEST_FILE = 2 << 20, SUFFIX = 3 };
 
 static bool is_script(const char *name)
 {
-    const size_t length = strlen(name);
-    return length > SUFFIX && *name != '.' && !strcmp(name + length - SUFFIX, ".bt");
+    return *name != '.' && glob_match("*.bt", name);
 }
 
 static int read_text(const char *path, struct text *text, struct text *why)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/glob.h"
 #include "base/open_foreign.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
@@ -52,12 +53,6 @@ void imports_add(struct session *session, const struct source *source, unsigned 
     struct imports *imports = session->compiler->imports;
     *arena_push(&session->arena, imports->items, imports->count, imports->room) =
         (struct imported_text){source, script, path};
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && !strcmp(text + length - tail, end);
 }
 
 /* Returns the path of the imported file, whose name is relative to the file that imports it. */
@@ -167,8 +162,8 @@ static void import_file(struct importing *importing, struct script *script, cons
                         const char *path, int file)
 {
     struct session *session = importing->session;
-    bool is_header = ends_with(path, ".h");
-    if (!is_header && !ends_with(path, ".bt")) {
+    bool is_header = glob_match("*.h", path);
+    if (!is_header && !glob_match("*.bt", path)) {
         diagnose_error(&session->diagnostics, import->span, "cannot import '%s': only .bt and .h files are",
                        path);
         diagnose_hint(&session->diagnostics, "there is no compiler of C here; write fn or macro instead");
@@ -223,7 +218,7 @@ static void import_directory(struct importing *importing, struct script *script,
         return;
     }
     for (const struct dirent *entry; (entry = readdir(directory));)
-        if (ends_with(entry->d_name, ".bt") || ends_with(entry->d_name, ".h"))
+        if (glob_match("*.bt", entry->d_name) || glob_match("*.h", entry->d_name))
             *arena_push(&session->arena, names, count, room) = arena_strdup(&session->arena, entry->d_name);
     closedir(directory);
     if (count)

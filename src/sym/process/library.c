@@ -49,7 +49,7 @@ static bool library_is(const char *file, const char *name)
         if (strncmp(file, prefixes[i], skip) || strncmp(file + skip, name, length))
             continue;
         const char *rest = file + skip + length;
-        bool ends_in_so = length > 3 && !strcmp(name + length - 3, ".so");
+        bool ends_in_so = glob_match("*.so", name);
         if (ends_in_so ? *rest == '.' : !strncmp(rest, ".so", 3) && (!rest[3] || rest[3] == '.'))
             return true;
     }
