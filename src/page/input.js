@@ -55,8 +55,9 @@ function keepAddress() {
     history.replaceState(null, '', '#' + parts.join('&'));
 }
 
-async function readAddress() {
-    const parts = new Map(location.hash.slice(1).split('&').map((part) => [part.slice(0, 1), part.slice(2)]));
+// The address is what a link said: location.hash may have been written again by keepAddress() before its event came.
+async function readAddress(address) {
+    const parts = new Map(address.slice(1).split('&').map((part) => [part.slice(0, 1), part.slice(2)]));
     const pair = (name) => (parts.get(name) || '').split(',').map(Number);
     const isPair = ([a, b]) => Number.isFinite(a) && Number.isFinite(b);
     const time = pair('t');

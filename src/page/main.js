@@ -78,7 +78,7 @@ function listen() {
         resize();
         if (hasTimes) makeTimes();
     });
-    addEventListener('hashchange', readAddress);
+    addEventListener('hashchange', (event) => readAddress(new URL(event.newURL).hash));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
         readTheme();
         redraw();
@@ -99,10 +99,7 @@ async function start() {
     showAll();
     document.getElementById('wait').hidden = true;
     performance.mark('painted');
-    if (address) {
-        history.replaceState(null, '', address);
-        await readAddress();
-    }
+    if (address) await readAddress(address);
     if (tables.events <= KEPT_EVENTS) for (let i = 0; i < chunks.length; i++) await chunkLoad(i);
     redraw();
     document.body.dataset.state = 'ready';

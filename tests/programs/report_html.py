@@ -54,10 +54,11 @@ class Page:
         first, last = self.window()
         return last - first
 
-    def go(self, address):
-        """As if somebody followed a link."""
+    def go(self, address, written=None):
+        """As if somebody followed a link; written: and the page wrote its own address before it was told of the link."""
+        write = f"history.replaceState(null, '', {json.dumps(written)});" if written else ""
         self.browser.value("new Promise((done) => { addEventListener('hashchange', () => setTimeout(done, 50), {once: true});"
-                           f" location.hash = {json.dumps(address)}; }})")
+                           f" location.hash = {json.dumps(address)}; {write} }})")
 
     def table(self, caption):
         """The rows of a table, as lists of texts, without its head."""
@@ -201,6 +202,9 @@ def selects(page, name):
     page.go(address)
     page.browser.until("!document.getElementById('panel').hidden")
     say("the address keeps a selection", number(page.text("panel-title").split()[0]) == found, page.text("panel-title"))
+    page.go(f"#t={first},{last}", written=f"#t={origin},{origin + times[-1]}")
+    page.settle()
+    say("a link is followed, though the page wrote its address meanwhile", page.window() == [round(first), round(last)], page.window())
     page.key("Escape")
     page.key("0")
     left, top, width, _ = page.box()
