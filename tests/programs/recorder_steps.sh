@@ -3,7 +3,7 @@
 # The recorder interrupted at every instruction, as each compiler makes it and on aarch64 (by QEMU's user emulation); prints the
 # table of what was lost.
 #   tests/programs/recorder_steps.sh BUILD [STRIDE]      1: every pair of instructions too, in some ten minutes
-# Of aarch64's pairs only those before which a handler makes a difference: see recorder_steps.h.
+# Of aarch64's instructions only those before which a handler makes a difference: see recorder_steps.h.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 : "${1:?usage: recorder_steps.sh BUILD [STRIDE]}"

@@ -14,7 +14,7 @@
 #include "recorder_steps.h"
 #include "recorder_steps_records.h"
 
-static unsigned stride = 83;
+static unsigned stride = 211;
 static struct steps_trace traces[2];
 
 /* ---- what was seen ---- */
