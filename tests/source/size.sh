@@ -3,11 +3,10 @@
 # Functions: .clang-tidy.
 cd "$1" || exit 1
 bad=0
-while read -r file; do
-    lines=$(wc -l <"$file")
-    [ "$lines" -le 800 ] || { echo "$file has $lines lines: split it" && bad=1; }
-    head -n 1 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || { echo "$file does not begin with its licence" && bad=1; }
-done < <(find src include tests/unit tests/fuzz tests/targets examples bench -name '*.[ch]')
+find src include tests/unit tests/fuzz tests/targets examples bench -name '*.[ch]' -exec awk '
+    FNR == 1 && !/SPDX-License-Identifier: BSD-3-Clause/ { print FILENAME " does not begin with its licence"; bad = 1 }
+    FNR == 801 { print FILENAME " has more than 800 lines: split it"; bad = 1 }
+    END { exit bad }' {} + || bad=1
 # What only one file of src/session needs is in a part that this file alone knows.
 members=$(sed -n '/^struct session {/,/^};/p' src/session/state.h | sed 's:/\*.*\*/::; 1d; $d' | grep -o '[,;]' | wc -l)
 [ "$members" -gt 0 ] && [ "$members" -le 25 ] || { echo "struct session has $members members instead of 25 at most" && bad=1; }
