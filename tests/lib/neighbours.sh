@@ -109,6 +109,7 @@ neighbour_remaining() {
 # they are ended, and named.
 neighbour_is_left() {
     local turn left
+    read -r left <"$1/cgroup.procs" || return 0
     for turn in $(seq 20); do
         left=$(neighbour_remaining "$1")
         grep -qv '^spoor-leaving ' <<<"${left:-spoor-leaving }" || return 0
@@ -156,15 +157,16 @@ neighbour_run() {
     # What only closes is waited for later, unless many do: they slow down those who attach.
     if [ -n "$group" ]; then
         neighbour_is_left "$group" >>"$output" || status=1
-        rmdir "$group" 2>/dev/null || [ "$(find "$group_tree" -mindepth 1 -maxdepth 1 -type d | wc -l)" -le $((2 * jobs)) ] ||
+        rmdir "$group" "$place" 2>/dev/null
+        [ ! -d "$group" ] || [ "$(find "$group_tree" -mindepth 1 -maxdepth 1 -type d | wc -l)" -le $((2 * jobs)) ] ||
             [ -z "$(neighbour_settle "$group" | tee -a "$output")" ] || status=1
     fi
-    files=$(ls -A "$place" | tr '\n' ' ')
-    if [ -n "$files" ]; then
+    if [ -d "$place" ] && ! rmdir "$place" 2>/dev/null; then
+        files=$(ls -A "$place" | tr '\n' ' ')
+        rm -rf "$place"
         echo "files were left behind in TMPDIR: $files" >>"$output"
         [ $status = 77 ] || status=1
     fi
-    rm -rf "$place"
     return $status
 }
 export -f neighbour_run neighbour_is_left neighbour_settle neighbour_remaining
