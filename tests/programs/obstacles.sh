@@ -29,13 +29,14 @@ ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/program
 kept=$(head -n 1 out)
 
 # ---- what stands in the way ----
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("a_socket")' || exit 1
 obstacles="fifo device socket directory loop"
 make_obstacle() { # KIND PATH
     rm -rf "$2"
     case $1 in
     fifo) mkfifo "$2" ;;
     device) mknod "$2" c 1 5 ;; # zeros without an end
-    socket) python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$2" ;;
+    socket) ln a_socket "$2" ;;
     directory) mkdir "$2" ;;
     loop) ln -s "${2##*/}" "$2" ;;
     esac
@@ -167,9 +168,10 @@ until_so test -s said
 live=$(head -n 1 said)
 cat >packets <<'P' && chmod +x packets
 #!/usr/bin/env python3
-import signal, socket
+import signal, socket, time
 signal.alarm(60)
 while True:
+    time.sleep(0.0005)
     socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(1000), ("127.0.0.1", 9))
 P
 many='interval:us:100 { printf("%d a line of some length\n", ++@n); }'

@@ -434,8 +434,9 @@ def part_record():
     said = child.communicate(timeout=60)[1]
     hurried.kill()
     hurried.wait()
-    spans = spans_of(lines_of("hurried.json"))
-    result("to a file, of a program that never pauses", None if child.returncode == 0 and spans and f"NOTE: hurried.json has {len(spans)} spans" in said else (child.returncode, len(spans), said))
+    with open("hurried.json", "rb") as written: # so many that they are not decoded
+        spans = sum(line.count(b'"startTimeUnixNano":') for line in written)
+    result("to a file, of a program that never pauses", None if child.returncode == 0 and spans and f"NOTE: hurried.json has {spans} spans" in said else (child.returncode, spans, said))
     # All is recorded before, so that what is converted and what is written end with the same event.
     quiet, whole = running("quiet", "2000", "1", "0", "16384")
     quiet.stdout.readline()

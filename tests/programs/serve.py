@@ -181,7 +181,7 @@ def a_script_that_fails():
             until(lambda: served.said("and --max-memory allows 65536 KB")) and served.of("large", "up") == 0))
         check("and a script may want a lower one", until(lambda: served.said("and its setting max_memory allows 33792 KB")))
         served.write("bad", COUNTS)
-        check("it runs when it is mended", served.is_up("bad") and served.numbers()['spoor_bad_began_total{script="bad"}'] == 1)
+        check("it runs when it is mended", served.is_up("bad") and until(lambda: served.numbers().get('spoor_bad_began_total{script="bad"}') == 1))
 
 
 @part
@@ -450,7 +450,7 @@ def a_receiver_of_opentelemetry():
         host = os.uname().nodename
         wanted = {"service.name": "says", "service.namespace": "spoor", "service.instance.id": host, "host.name": host, "os.type": "linux"}
         check("a script is a service, and this machine one of its instances", about == wanted and by_service(receiver, LOGS)["says"][0][0] == wanted, about)
-        check("scrapers get the same", served.numbers().get('spoor_calm_began_total{script="calm"}') == 1)
+        check("scrapers get the same", until(lambda: served.numbers().get('spoor_calm_began_total{script="calm"}') == 1))
         check("lines are printed, too", until(lambda: served.printed("says: hello\nsays: tick\n")))
         served.write("says", says.replace("hello", "again"))
         check("what is replaced sends all that it had", until(lambda: "again" in sent_lines(receiver, "says") and "bye" in sent_lines(receiver, "says")))
@@ -498,7 +498,7 @@ def counters_of_what_is_replaced():
 def a_receiver_that_fails():
     ends = 'begin { @began = count(); printf("line\\n"); exit(); }'
     with Receiver(503) as receiver, Served({"ends": ends, "stays": ends.replace("exit();", "") + STAYS}, "--otlp", receiver.url, "--otlp-wait", "1s") as served:
-        check("its script goes on", served.is_up("stays") and served.numbers().get('spoor_stays_began_total{script="stays"}') == 1)
+        check("its script goes on", served.is_up("stays") and until(lambda: served.numbers().get('spoor_stays_began_total{script="stays"}') == 1))
         check("a script that has ended by itself has not failed", until(lambda: served.said("NOTE: ends has ended")) and served.of("ends", "failures_total") == 0 and served.of("ends", "starts_total") == 1)
         wrong = served.end()
         check("all of it ends", not wrong, wrong)

@@ -4,10 +4,10 @@
 # printed and what was reported as lost make as many as it counted, the count in the kernel and the sums of maps too, memory
 # stays bounded, and both the program and the tracer go on to their end: also when nobody reads for long, and when the disk
 # is full.
-#   tests/programs/storm.sh BUILD [SECONDS]     the default is 2 for each
+#   tests/programs/storm.sh BUILD [SECONDS]     the default is 1 for each
 set -u
 build=$(cd "${1:?usage: storm.sh BUILD}" && pwd) || exit 1
-seconds=${2:-2}
+seconds=${2:-1}
 if [ "$(id -u)" != 0 ]; then
     echo "skip everything: needs root"
     exit 0

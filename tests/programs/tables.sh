@@ -42,7 +42,7 @@ tabled() {
 }
 
 # ---- what was recorded is what comes out ----
-record small 300 3 0
+record small 100 3 0
 small=$file
 tabled "a recording" -f "$small"
 check "the names of values are there" grep -q '"IO_WRITE"' events.csv
@@ -220,11 +220,11 @@ check "other lines have no place in it" sh -c "! '$spoor' report -f '$small' --e
 
 # ---- long recordings ----
 if [ -z "${SAN:-}" ]; then
-    record long 30000 2 0 16384
+    record long 12000 2 0 16384
     for rows in events objects; do
         little=$(python3 "$root/tests/programs/export.py" memory "$spoor" report -f "$small" --export csv --rows $rows -o little.csv 2>errors)
         much=$(python3 "$root/tests/programs/export.py" memory "$spoor" report -f "$file" --export csv --rows $rows -o much.csv 2>errors)
-        check "$rows: of 480000 events $much KiB of memory, of 7200 $little" test "$much" -lt $((little + 4096))
+        check "$rows: of 192000 events $much KiB of memory, of 2400 $little" test "$much" -lt $((little + 4096))
         rm -f little.csv* much.csv*
     done
 fi

@@ -11,16 +11,21 @@ trap 'rm -rf "$dir"' EXIT
 
 # Cases that mean the kernel: its names, features and limits, or another process's view.
 kernel='^(feature/|cli/|function/(system|cat|signal|kfunc)|output/lost-|error/no-root)'
+options=$'\n# options:[^\n]*(-p|-c|-d|--check|--no-feature|--test|--bench)'
+# What has other probes, as far as that is seen at once; spoor is asked about the rest.
+probes=$'(^|\n)(kprobe|kretprobe|fentry|fexit|uprobe|uretprobe|usdt|tracepoint|rawtracepoint|profile|interval|[a-z]):'
 ran=0 asks=0 bad=0
 for case in "$root"/tests/cases/*/*.case; do
     name=${case#"$root"/tests/cases/}
     name=${name%.case}
     [[ $name == *"${2:-}"* ]] || continue
-    grep -q '^--- command' "$case" && continue
     [[ $name =~ $kernel ]] && continue
-    awk '/^--- / { part = $2; next } part == "script"' "$case" >"$dir/script"
-    grep -qE '^# options:.*(-p|-c|-d|--check|--no-feature|--test|--bench)' "$case" && continue
-    "$build/spoor" --unsafe -l -e "$(cat "$dir/script")" >"$dir/probes" 2>/dev/null || continue
+    text=$(<"$case")
+    [[ $text == *$'\n--- command'* || $text =~ $options ]] && continue
+    script=${text#*$'\n--- script\n'}
+    script=${script%%$'\n--- '*}
+    [[ $script =~ $probes ]] && continue
+    "$build/spoor" --unsafe -l -e "$script" >"$dir/probes" 2>/dev/null || continue
     grep -qvxE 'begin|end' "$dir/probes" && continue
     SPOOR_HOST=vm "$root/tests/case" "$build" "$case" >"$dir/out" 2>&1
     status=$?
