@@ -73,7 +73,7 @@ result $? "on its clock" times
 # shellcheck disable=SC2086
 $compiler $flags -static -o stress "$here/recorder_stress.c" libspoor.a -lpthread -lrt 2>problems
 result $? "the stress test compiles" problems
-run ./stress "${ROUNDS:-6}" 1 >stress.out 2>&1
+run ./stress "${ROUNDS:-4}" 1 >stress.out 2>&1
 status=$?
 sed -n 's/^\(ok\|not ok\) \(.*\)/\1 stress: \2/p' stress.out
 [ $status = 0 ] || result 1 "stress ends with status $status" stress.out

@@ -629,7 +629,7 @@ def hosts_that_lie():
                                         'interval:ms:300 / @i < 3 / { @ = count(); @i++; if (@i == 3) { exit(); } }'],
                                        stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=home)
             if not reason: # it never ends by itself: after a while the user ends it
-                time.sleep(3)
+                time.sleep(1.5)
                 os.kill(process.pid, signal.SIGINT) # send_signal() would wait for a process that has ended
             if what == "rounds": # and does not wait for it
                 time.sleep(1)

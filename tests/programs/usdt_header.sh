@@ -29,19 +29,29 @@ compile() {
         $compiler $language $warnings -I"$include" "$@" -DOTHER -c -o other.o "$here/usdt_header.c" &&
         $compiler "$@" -o program main.o other.o
 }
-semaphores() { readelf -n program 2>/dev/null | awk '/Provider:/ { p = $2 } /Name:/ { n = $2 } /Location:/ { print p ":" n, $NF }' | sort -u; }
 
 # What the program's notes must say, whoever built it.
 check() { # NAME
     local name=$1
     {
         [ "$(./program | tail -n 1)" = "evaluated 0" ] || echo "arguments are evaluated though nobody listens"
-        readelf -n program >notes 2>&1
-        for probe in "done" phase idle twelve queue-depth none kinds branch other; do
-            grep -q "Name: $probe\$" notes || echo "no note of $probe"
-        done
-        [ "$(semaphores | grep -c '^matrix:done ')" = 1 ] || echo "the two files have two semaphores of matrix:done"
-        [ "$(semaphores | grep -v ' 0x0*$' | awk '{ print $2 }' | sort | uniq -d)" = "" ] || echo "two probes have one semaphore"
+        readelf -n program 2>/dev/null | awk -v wanted="done phase idle twelve queue-depth none kinds branch other" '
+            /Provider:/ { provider = $2 }
+            /Name:/ { name = $2; there[name] }
+            /Location:/ { semaphores[provider ":" name " " $NF] }
+            END {
+                for (i = split(wanted, names); i > 0; i--)
+                    if (!(names[i] in there))
+                        print "no note of " names[i]
+                for (one in semaphores) {
+                    split(one, part)
+                    of_done += part[1] == "matrix:done"
+                    if (part[2] !~ /^0x0*$/ && used[part[2]]++)
+                        print "two probes have one semaphore"
+                }
+                if (of_done != 1)
+                    print "the two files have two semaphores of matrix:done"
+            }'
         "$build/spoor" -lv "usdt:./program:matrix:done" >listed 2>&1
         printf '    %s\n' "uint64_t id" "int32_t status" "const char* text" >wanted
         grep '^    [^#]' listed | cmp -s - wanted || { echo "the types are not as declared"; cat listed; }
