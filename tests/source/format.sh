@@ -5,5 +5,6 @@ cd "$1" || exit 1
 version=$(clang-format --version | sed 's/.*version \([0-9]*\).*/\1/')
 [ "$version" = 14 ] || { echo "clang-format $version is not the one of the source, 14" && exit 77; }
 . tests/lib/changed.sh
+set -o pipefail
 make --no-print-directory -s format FORMAT="printf '%s\n'" | changed_files format .clang-format |
     xargs -r clang-format --dry-run --Werror && changed_settled format

@@ -2,6 +2,7 @@
 # In scripts nothing is found by shellcheck but what .shellcheckrc names.
 cd "$1" || exit 1
 . tests/lib/changed.sh
+set -o pipefail
 {
     grep -rlIE --exclude-dir=build* '^#!/bin/(ba)?sh' .ci bench examples packaging tests tools
     ls tests/source/*.sh tests/tools/*.sh
