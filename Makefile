@@ -288,7 +288,7 @@ HOSTILE_STEP ?= 1
 ifeq ($(HOSTILE),1)
 check: setup
 	@$(MAKE) --no-print-directory SAN=1 build-san/hostile/spoor build-san/libspoor.a \
-		$(patsubst %,build-san/targets/%,calls fires objects storm)
+		$(patsubst %,build-san/targets/%,calls fires objects recording storm)
 	@SAN=1 tests/hostile/run build-san $(HOSTILE_STEP) $(ONLY)
 else
 check: setup

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The peer's tracepoints: those of bench/record.c, and those of tests/programs/recording.c with all that a
+/* The peer's tracepoints: those of bench/record.c, and those of tests/targets/recording.c with all that a
  * record of theirs carries. LTTng reads this file several times: hence the unusual guard. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER bench

@@ -55,7 +55,7 @@ result $? "its tests" relation.out
 
 # ---- recorded there, read here ----
 # shellcheck disable=SC2086
-$compiler $flags -static -o recording "$here/recording.c" libspoor.a -lpthread 2>problems
+$compiler $flags -static -o recording "$root/tests/targets/recording.c" libspoor.a -lpthread 2>problems
 result $? "a program that records compiles" problems
 SPOOR_TRACE_DIR=$dir run ./recording arm 500 2 0 </dev/null >out 2>errors
 result $? "it runs" errors

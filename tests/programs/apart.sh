@@ -136,7 +136,7 @@ check "the reader of names has no capabilities and few system calls" \
 end_trace
 
 # ---- recordings ----
-gcc -g -O1 -I"$root/include" "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread -o recording || exit 1
+cp "$build/targets/recording" . || exit 1
 recording=$(SPOOR_TRACE_DIR=$dir ./recording bench 1000 1 0 4096 </dev/null | head -n 1)
 mkfifo slow
 "$build/spoor" report -f "$recording" >slow 2>errors &

@@ -42,7 +42,7 @@ gcc -g -O1 -fno-omit-frame-pointer calls.c -o calls || exit 1
 
 # ---- a file system that they serve ----
 gcc -O1 -o served "$root/tests/programs/served.c" || exit 1
-gcc -g -O1 -I"$root/include" "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread -o recording || exit 1
+cp "$build/targets/recording" . || exit 1
 recording=$(SPOOR_TRACE_DIR=$dir ./recording bench 1000 1 0 4096 </dev/null | head -n 1)
 mkdir mounted unread
 # One that answers no read, at which spoor looks for half a minute: the end of it is checked last.

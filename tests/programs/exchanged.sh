@@ -20,10 +20,7 @@ finish() {
 trap finish EXIT
 chmod 755 "$dir"
 cd "$dir" || exit 1
-cp "$build/hostile/spoor" . || exit 1
-for name in recording locker; do
-    ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o $name "$root/tests/programs/$name.c" "$build/libspoor.a" -lpthread || exit 1
-done
+cp "$build/hostile/spoor" "$build/targets/recording" . && ${CC:-gcc} -o locker "$root/tests/programs/locker.c" || exit 1
 unset HOSTILE HOSTILE_LOG HOSTILE_RUN SPOOR_TRACE SPOOR_TRACE_DIR
 
 . "$root/tests/programs/recording.bash"

@@ -19,7 +19,7 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 . "$root/tests/programs/recording.bash"
 compile_spdk spdk_writer
-${CC:-gcc} -std=gnu11 -O1 -g -fno-omit-frame-pointer -I"$root/include" -o names "$root/tests/programs/hostile_names.c" "$build/libspoor.a" -lpthread || exit 1
+cp "$build/targets/hostile_names" names || exit 1
 unset SPOOR_TRACE SPOOR_TRACE_DIR
 ./spdk_writer "spoor_names_$$" 20 0 </dev/null >out || exit 1
 mv "$(head -n 1 out)" spdk || exit 1

@@ -20,8 +20,7 @@ finish() {
     rm -rf "$dir"
 }
 trap finish EXIT
-cp "$build"/targets/{storm,calls,objects} "$build/hostile/spoor" "$dir"
-${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o "$dir/recording" "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread || exit 1
+cp "$build"/targets/{storm,calls,objects,recording} "$build/hostile/spoor" "$dir" || exit 1
 mkdir "$dir/tmp" && cd "$dir" || exit 1
 export TMPDIR=$dir/tmp HOSTILE_LOG=$dir/log SPOOR_TRACE_DIR=$dir/recorded
 mkdir "$SPOOR_TRACE_DIR"

@@ -18,7 +18,7 @@ fi
 begin_test live
 export SPOOR_TRACE_DIR=$dir LC_ALL=C.UTF-8
 if [ -e "$build/libspoor.a" ]; then
-    ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o queue "$root/tests/programs/queue.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
+    cp "$build/targets/queue" . || exit 1
     ./queue 1500 10 >out || exit 1
     mv "$(head -1 out)" queue.spoor
 fi

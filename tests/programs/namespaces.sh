@@ -15,7 +15,7 @@ if ! unshare -m -p -f sh -c 'mount -t tmpfs tmpfs /dev/shm' 2>errors; then
     echo "skip everything: needs root" # for namespaces and mounts
     exit 0
 fi
-${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
+cp "$build/targets/recording" . || exit 1
 compile_spdk spdk_writer
 mkfifo hold
 name=spoor_test_$$

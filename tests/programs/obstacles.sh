@@ -24,7 +24,7 @@ cp "$build/targets/calls" .
 
 . "$root/tests/programs/recording.bash"
 
-${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread || exit 1
+cp "$build/targets/recording" . || exit 1
 ./recording prog 100 2 0 64 </dev/null >out
 kept=$(head -n 1 out)
 

@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 command -v python3 >/dev/null || { echo "skip everything: there is no python3" && exit 0; }
 . "$root/tests/programs/recording.bash"
 begin_test openmetrics
-${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread || exit 1
+cp "$build/targets/recording" . || exit 1
 mkdir kept
 SPOOR_TRACE_DIR=$dir/kept ./recording prog 500 2 0 1024 </dev/null >out || exit 1
 mv "$(head -n 1 out)" kept.spoor || exit 1

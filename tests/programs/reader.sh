@@ -25,8 +25,7 @@ if [ ! -e "$libspoor" ]; then
     echo "skip everything: $libspoor is not built"
     exit 0
 fi
-${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$libspoor" -lpthread ${SAN:+-fsanitize=address,undefined} ||
-    exit 1
+cp "$build/targets/recording" . || exit 1
 
 # start NAME REQUESTS THREADS PAUSE [KiB]: a program that lives until `end`; $program and $file say which.
 start() {

@@ -31,7 +31,7 @@ room() { # KIB: what is left
     fill
     truncate -s $(($(stat -c %s /dev/shm/filler) - $1 * 1024)) /dev/shm/filler
 }
-${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
+cp "$build/targets/recording" . || exit 1
 cat >dumper.c <<'END'
 #include <errno.h>
 #include <signal.h>

@@ -56,7 +56,7 @@ if ! command -v valgrind >/dev/null; then
     echo "skip valgrind: it is not installed"
     exit 0
 fi
-${CC:-gcc} -std=gnu11 -O1 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread || exit 1
+cp "$build/targets/recording" . || exit 1
 # Leaks are the address sanitizer's: valgrind would look for pointers in all the rings that there could be.
 SPOOR_TRACE_DIR=$dir timeout 100 valgrind -q --error-exitcode=9 --leak-check=no ./recording valgrind 100 2 0 </dev/null >out 2>errors
 result $? "valgrind: a program that records" errors

@@ -20,12 +20,7 @@ if [ ! -e "$build/libspoor.a" ]; then
 fi
 begin_test html
 export SPOOR_TRACE_DIR=$dir LC_ALL=C.UTF-8
-compile() { # NAME
-    ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o "$1" "$root/tests/programs/$1.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
-}
-compile recording
-compile hostile_names
-compile queue
+cp "$build"/targets/{recording,hostile_names,queue} . || exit 1
 
 ./recording small 300 3 20 </dev/null >out || exit 1
 mv "$(head -1 out)" small

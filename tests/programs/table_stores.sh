@@ -13,7 +13,7 @@ fi
 . "$root/tests/programs/recording.bash"
 begin_test stores
 export SPOOR_TRACE_DIR=$dir LC_ALL=C.UTF-8
-${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
+cp "$build/targets/recording" . || exit 1
 machine=(unshare --uts)
 [ "$(id -u)" = 0 ] || machine+=(--map-root-user)
 "${machine[@]}" true 2>/dev/null || { echo "skip everything: no namespace can be made here" && exit 0; }

@@ -17,7 +17,7 @@ shared=
 trap '[ -z "$shared" ] || rm -f "$shared"; end_test' EXIT
 export SPOOR_TRACE_DIR=$dir LC_ALL=C.UTF-8
 compile() { ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o "$1" "$2" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1; }
-compile recording "$root/tests/programs/recording.c"
+cp "$build/targets/recording" . || exit 1
 compile_spdk spdk_writer
 is_like() { python3 "$root/tests/programs/tables.py" "$@" >seen 2>errors && cat seen; }
 record() { # NAME ARGUMENTS…: $file

@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 END
 # shellcheck disable=SC2086
 {
-    gcc -O2 -I"$root/include" -o recording "$root/tests/programs/recording.c" "$build/libspoor.a" -lpthread $sanitize &&
+    cp "$build/targets/recording" . &&
         gcc -O2 -Wall -Wextra -Werror $sanitize $compile -o replay replay.c $libraries -Wl,-rpath,"$dir/root/opt/spoor/lib"
 } >log 2>&1
 result $? "a program that reads recordings is linked" log
