@@ -202,12 +202,6 @@ static void run_case(const struct path *path, struct steps *steps, struct row *r
 
 static struct steps_trace traces[2];
 
-static void trace_path(const struct path *path)
-{
-    fill_to(path->room);
-    record_stepped(0, TEXT, &traces[0], NULL);
-}
-
 /* Keeps only instructions before which a handler does something else than before the next one. */
 static void keep_what_matters(struct steps_trace *trace)
 {
@@ -220,13 +214,18 @@ static void keep_what_matters(struct steps_trace *trace)
     trace->count = kept;
 }
 
-/* Interrupts a record by one handler, at each instruction. */
+static void trace_path(const struct path *path)
+{
+    fill_to(path->room);
+    record_stepped(0, TEXT, &traces[0], NULL);
+    keep_what_matters(&traces[0]);
+}
+
+/* Interrupts a record by one handler, at each instruction of traces[0]. */
 static void one_handler(unsigned blocks, const struct path *path, unsigned burst)
 {
     struct row row = {0};
     struct interruption interruption = {.level = 1, .burst = burst};
-    trace_path(path);
-    keep_what_matters(&traces[0]);
     row.instructions = traces[0].count;
     for (unsigned i = 0; i < traces[0].count; i++) {
         struct steps steps = steps_at(&traces[0], i, &interruption);
@@ -238,32 +237,43 @@ static void one_handler(unsigned blocks, const struct path *path, unsigned burst
     print_row(path->name, blocks, 1, burst, &row);
 }
 
-/* Interrupts a record by a handler, and that by another one at each instruction of its first record. */
-static void two_handlers(unsigned blocks, const struct path *path, unsigned burst, unsigned deeper)
+/* How many records each of two handlers makes. */
+struct bursts {
+    unsigned first, second;
+};
+
+enum { BURSTS_MAX = 3 };
+
+/* Interrupts a record by a handler, and that by another one at each instruction of its first record, which is the
+ * same however many follow it. */
+static void two_handlers(unsigned blocks, const struct path *path, const struct bursts *bursts,
+                         unsigned count)
 {
-    struct row row = {0};
+    struct row rows[BURSTS_MAX] = {0};
     trace_path(path);
-    keep_what_matters(&traces[0]);
     for (unsigned i = blocks % stride; i < traces[0].count; i += stride) {
-        struct interruption traced = {.level = 1, .burst = burst, .trace = &traces[1]};
+        struct interruption traced = {.level = 1, .burst = bursts->first, .trace = &traces[1]};
         struct steps steps = steps_at(&traces[0], i, &traced);
         snprintf(where, sizeof where, "%s, %u blocks, traced at instruction %u", path->name, blocks, i);
         traces[1].count = 0;
-        run_case(path, &steps, &row);
+        run_case(path, &steps, &rows[0]);
         keep_what_matters(&traces[1]);
-        row.instructions += traces[1].count;
-        for (unsigned j = i % stride; j < traces[1].count; j += stride) {
-            struct interruption second = {.level = 2, .burst = deeper};
-            struct steps inner = steps_at(&traces[1], j, &second);
-            struct interruption first = {.level = 1, .burst = burst, .steps = &inner};
-            steps = steps_at(&traces[0], i, &first);
-            snprintf(where, sizeof where, "%s, %u blocks, bursts of %u and %u, instructions %u and %u",
-                     path->name, blocks, burst, deeper, i, j);
-            run_case(path, &steps, &row);
-            row.interrupted += inner.done;
+        for (unsigned burst = 0; burst < count; burst++) {
+            rows[burst].instructions += traces[1].count;
+            for (unsigned j = i % stride; j < traces[1].count; j += stride) {
+                struct interruption second = {.level = 2, .burst = bursts[burst].second};
+                struct steps inner = steps_at(&traces[1], j, &second);
+                struct interruption first = {.level = 1, .burst = bursts[burst].first, .steps = &inner};
+                steps = steps_at(&traces[0], i, &first);
+                snprintf(where, sizeof where, "%s, %u blocks, bursts of %u and %u, instructions %u and %u",
+                         path->name, blocks, first.burst, second.burst, i, j);
+                run_case(path, &steps, &rows[burst]);
+                rows[burst].interrupted += inner.done;
+            }
         }
     }
-    print_row(path->name, blocks, 2, deeper, &row);
+    for (unsigned burst = 0; burst < count; burst++)
+        print_row(path->name, blocks, 2, bursts[burst].second, &rows[burst]);
 }
 
 static const unsigned sizes[] = {2, 4, 16};
@@ -276,9 +286,11 @@ static void interrupted_once(bool late)
         spoor_trace_thread("steps");
         if (late)
             set_late(0);
-        for (unsigned path = 0; path < PATHS; path++)
+        for (unsigned path = 0; path < PATHS; path++) {
+            trace_path(&paths[path]);
             for (unsigned i = late ? 4 : 0; i < 5; i++)
                 one_handler(blocks, &paths[path], bursts[i]);
+        }
         is_late = false;
         close_recording();
     }
@@ -292,13 +304,9 @@ static void interrupted_twice(bool late)
         spoor_trace_thread("steps");
         if (late)
             set_late(0);
-        for (unsigned path = 0; path < PATHS; path++) {
-            if (!late) {
-                two_handlers(blocks, &paths[path], 1, 1);
-                two_handlers(blocks, &paths[path], 2, 90);
-            }
-            two_handlers(blocks, &paths[path], 90, blocks * 90);
-        }
+        const struct bursts bursts[] = {{90, blocks * 90}, {2, 90}, {1, 1}};
+        for (unsigned path = 0; path < PATHS; path++)
+            two_handlers(blocks, &paths[path], bursts, late ? 1 : 3);
         is_late = false;
         close_recording();
     }
@@ -368,12 +376,13 @@ static void run_maker(enum making making, unsigned blocks, struct maker *maker)
         close_recording();
 }
 
-static void interrupted_making(enum making making, unsigned blocks, unsigned burst)
+static void interrupted_making(enum making making, unsigned blocks)
 {
     static const char *const names[] = {"fresh", "reused", "again"};
-    struct row row = {0};
-    struct interruption interruption = {.level = 1, .burst = burst};
-    struct maker maker = {.trace = &traces[0], .row = &row};
+    static const unsigned bursts[] = {1, 3, 90, 360};
+    enum { BURSTS = sizeof bursts / sizeof *bursts };
+    struct row rows[BURSTS] = {0};
+    struct maker maker = {.trace = &traces[0], .row = &rows[0]};
     snprintf(where, sizeof where, "%s, %u blocks, traced", names[making], blocks);
     if (making == MAKING_REUSED) {
         open_recording(blocks, 1, 1);
@@ -382,18 +391,23 @@ static void interrupted_making(enum making making, unsigned blocks, unsigned bur
     run_maker(making, blocks, &maker);
     maker.trace = NULL;
     keep_what_matters(&traces[0]);
-    row.instructions = traces[0].count;
-    for (unsigned i = burst % stride; i < traces[0].count; i += stride) {
-        struct steps steps = steps_at(&traces[0], i, &interruption);
-        maker.steps = &steps;
-        snprintf(where, sizeof where, "%s, %u blocks, burst of %u, instruction %u at %p", names[making],
-                 blocks, burst, i, (void *)steps.at);
-        run_maker(making, blocks, &maker);
-        row.interrupted += steps.done;
+    for (unsigned burst = 0; burst < BURSTS; burst++) {
+        struct interruption interruption = {.level = 1, .burst = bursts[burst]};
+        maker.row = &rows[burst];
+        rows[burst].instructions = traces[0].count;
+        for (unsigned i = bursts[burst] % stride; i < traces[0].count; i += stride) {
+            struct steps steps = steps_at(&traces[0], i, &interruption);
+            maker.steps = &steps;
+            snprintf(where, sizeof where, "%s, %u blocks, burst of %u, instruction %u at %p", names[making],
+                     blocks, bursts[burst], i, (void *)steps.at);
+            run_maker(making, blocks, &maker);
+            rows[burst].interrupted += steps.done;
+        }
     }
     if (making == MAKING_REUSED)
         close_recording();
-    print_row(names[making], blocks, 1, burst, &row);
+    for (unsigned burst = 0; burst < BURSTS; burst++)
+        print_row(names[making], blocks, 1, bursts[burst], &rows[burst]);
 }
 
 /* ---- a ring is left for a larger one ---- */
@@ -433,39 +447,60 @@ static void run_grower(struct grower *grower)
     close_recording();
 }
 
-/* Interrupts the record at each instruction; deeper > 0: and at some of these the handler's first record by another. */
-static void interrupted_growth(const struct path *path, unsigned burst, unsigned deeper)
+static void trace_growth(const struct path *path, struct row *row)
 {
-    struct row row = {0};
-    struct grower grower = {.path = path, .trace = &traces[0], .row = &row};
+    struct grower grower = {.path = path, .trace = &traces[0], .row = row};
     snprintf(where, sizeof where, "growing, %s, traced", path->name);
     run_grower(&grower);
-    grower.trace = NULL;
     keep_what_matters(&traces[0]);
+}
+
+/* Interrupts the record by one handler, at each instruction of traces[0]. */
+static void interrupted_growth(const struct path *path, unsigned burst)
+{
+    struct row row = {0};
+    struct interruption first = {.level = 1, .burst = burst};
     row.instructions = traces[0].count;
-    for (unsigned i = 0; i < traces[0].count; i += deeper ? stride : 1) {
-        struct interruption first = {.level = 1, .burst = burst, .trace = deeper ? &traces[1] : NULL};
+    for (unsigned i = 0; i < traces[0].count; i++) {
         struct steps steps = steps_at(&traces[0], i, &first);
-        grower.steps = &steps;
-        traces[1].count = 0;
+        struct grower grower = {.path = path, .steps = &steps, .row = &row};
         snprintf(where, sizeof where, "growing, %s, burst of %u, instruction %u at %p", path->name, burst, i,
                  (void *)steps.at);
         run_grower(&grower);
         row.interrupted += steps.done;
+    }
+    print_row(path->name, 64, 1, burst, &row);
+}
+
+/* Interrupts the record at some instructions of traces[0] by a handler, and the first record of that by another one. */
+static void interrupted_growth_twice(const struct path *path, const struct bursts *bursts, unsigned count)
+{
+    struct row rows[BURSTS_MAX] = {0};
+    for (unsigned i = 0; i < traces[0].count; i += stride) {
+        struct interruption traced = {.level = 1, .burst = bursts->first, .trace = &traces[1]};
+        struct steps steps = steps_at(&traces[0], i, &traced);
+        struct grower grower = {.path = path, .steps = &steps, .row = &rows[0]};
+        traces[1].count = 0;
+        snprintf(where, sizeof where, "growing, %s, traced at instruction %u", path->name, i);
+        run_grower(&grower);
         keep_what_matters(&traces[1]);
-        first.trace = NULL;
-        for (unsigned j = i % stride; j < traces[1].count; j += stride) {
-            struct interruption second = {.level = 2, .burst = deeper};
-            struct steps inner = steps_at(&traces[1], j, &second);
-            first.steps = &inner;
-            steps = steps_at(&traces[0], i, &first);
-            snprintf(where, sizeof where, "growing, %s, bursts of %u and %u, instructions %u and %u",
-                     path->name, burst, deeper, i, j);
-            run_grower(&grower);
-            row.interrupted += inner.done;
+        for (unsigned burst = 0; burst < count; burst++) {
+            rows[burst].instructions += traces[1].count;
+            grower.row = &rows[burst];
+            for (unsigned j = i % stride; j < traces[1].count; j += stride) {
+                struct interruption second = {.level = 2, .burst = bursts[burst].second};
+                struct steps inner = steps_at(&traces[1], j, &second);
+                struct interruption first = {.level = 1, .burst = bursts[burst].first, .steps = &inner};
+                steps = steps_at(&traces[0], i, &first);
+                snprintf(where, sizeof where, "growing, %s, bursts of %u and %u, instructions %u and %u",
+                         path->name, first.burst, second.burst, i, j);
+                run_grower(&grower);
+                rows[burst].interrupted += inner.done;
+            }
         }
     }
-    print_row(path->name, 64, deeper ? 2 : 1, deeper ? deeper : burst, &row);
+    for (unsigned burst = 0; burst < count; burst++)
+        print_row(path->name, 64, 2, bursts[burst].second, &rows[burst]);
 }
 
 /* ---- another recording ---- */
@@ -546,18 +581,17 @@ int main(int argc, char **argv)
     part("a handler in a handler");
     interrupted_twice(true);
     part("a long pause, and a handler in a handler");
-    for (enum making making = MAKING_FRESH; making <= MAKING_AGAIN; making++) {
-        static const unsigned bursts[] = {1, 3, 90, 360};
-        for (unsigned i = 0; i < 4; i++)
-            interrupted_making(making, 4, bursts[i]);
-    }
+    for (enum making making = MAKING_FRESH; making <= MAKING_AGAIN; making++)
+        interrupted_making(making, 4);
     part("a handler while a ring is made: the interrupted record is there, in the one ring of its thread");
     for (unsigned path = 0; path < PATHS; path++) {
-        static const unsigned bursts[] = {1, 90, 1000};
-        for (unsigned i = 0; i < 3; i++)
-            interrupted_growth(&paths[path], bursts[i], 0);
-        interrupted_growth(&paths[path], 2, 90);
-        interrupted_growth(&paths[path], 90, 400);
+        static const struct bursts bursts[] = {{90, 400}, {2, 90}};
+        struct row traced = {0};
+        trace_growth(&paths[path], &traced);
+        interrupted_growth(&paths[path], 1);
+        interrupted_growth(&paths[path], 90);
+        interrupted_growth(&paths[path], 1000);
+        interrupted_growth_twice(&paths[path], bursts, 2);
     }
     part("a ring is left for a larger one: nothing is lost, and the order stays");
     for (unsigned path = 0; path < PATHS; path++) {

@@ -11,7 +11,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/spoor-steps.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 processes=()
-flags="-std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -I$root/src -I$root/include -I$root/tests -Wl,--wrap=clock_measure_rate -Wl,--wrap=clock_gettime"
+flags="-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -I$root/src -I$root/include -I$root/tests -Wl,--wrap=clock_measure_rate -Wl,--wrap=clock_gettime"
 
 # Begins one; they do not disturb each other.
 run() { # NAME STRIDE COMMAND…
