@@ -4,8 +4,9 @@
  * 6.6 jumps over 32767 at most; every section has these limits for itself.
  *
  * In some types of programs the kernel does not give the context to such functions. Their sections read it at its address,
- * which is in scratch memory, by helpers; and those that must hand it to a helper are ordinary functions, which at least
- * are short. Most of those take stacks: what is then done with the frames is a function that needs no context (stack.c).
+ * which is in scratch memory, by helpers; and those that must hand it to a helper, to take a stack, are ordinary
+ * functions, which at least are short: what is then done with the frames is a function that needs no context. If they are
+ * still too many for the verifier, the stacks are taken before all sections (both in stack.c).
  *
  * In most respects a section is a program of its own, with setup and ends. It takes the context, if it needs it, and the
  * number of the slot of scratch memory, if that is in slots; variables are in scratch memory, which each section looks up. Its result says how it was left.

@@ -227,6 +227,16 @@ static uint32_t frames_most(uint32_t frames)
     return frames && frames < STACK_FRAMES_MAX ? frames : STACK_FRAMES_MAX;
 }
 
+/* Whether a node is a stack, and how it is taken, unless it is unwound. */
+static bool is_stack(struct node *node, enum stack_method *method)
+{
+    if (!lower_builtin(node) || !node->type ||
+        (node->type->kind != TYPE_KSTACK && node->type->kind != TYPE_USTACK))
+        return false;
+    *method = node->type->kind == TYPE_USTACK ? STACK_OF_USER : STACK_OF_KERNEL;
+    return true;
+}
+
 struct stack_count {
     const struct lowering *l;
     struct taken_stack of;
@@ -236,9 +246,8 @@ struct stack_count {
 static bool visit_stack(struct node *node, void *state)
 {
     struct stack_count *count = state;
-    if (lower_builtin(node) && node->type &&
-        (node->type->kind == TYPE_KSTACK || node->type->kind == TYPE_USTACK)) {
-        const enum stack_method method = node->type->kind == TYPE_USTACK ? STACK_OF_USER : STACK_OF_KERNEL;
+    enum stack_method method;
+    if (is_stack(node, &method)) {
         const struct taken_stack sort = sort_of(count->l, method, frames_most(node->type->stack_frames));
         count->count += is_stored_alike(&sort, &count->of);
     }
@@ -318,10 +327,68 @@ static struct ir *store_by(struct lowering *l, const struct stack_function *by,
                           : lower_call_apart(l, by->function);
 }
 
+/* ---- stacks that are kept ---- */
+
+struct kept_stack {
+    enum stack_method method;
+    uint32_t most;
+    struct span span;
+    int32_t offset; /* of its id in scratch memory */
+    struct kept_stack *next;
+};
+
+static const struct kept_stack *find_kept(const struct kept_stack *kept, enum stack_method method,
+                                          uint32_t most)
+{
+    while (kept && (kept->method != method || kept->most != most))
+        kept = kept->next;
+    return kept;
+}
+
+struct kept_search {
+    struct lowering *l;
+    struct kept_stack *found;
+};
+
+static bool visit_kept(struct node *node, void *state)
+{
+    struct kept_search *search = state;
+    struct lowering *l = search->l;
+    enum stack_method method;
+    if (!is_stack(node, &method))
+        return true;
+    const uint32_t most = frames_most(node->type->stack_frames);
+    if (find_kept(search->found, method, most))
+        return true;
+    struct kept_stack *kept = arena_new(l->state->temporary, struct kept_stack);
+    *kept = (struct kept_stack){method, most, node->span, lower_scratch(l, 8, true).offset, search->found};
+    search->found = kept;
+    return true;
+}
+
+void lower_keep_stacks(struct lowering *l)
+{
+    struct lower_state *s = l->state;
+    struct kept_search search = {.l = l};
+    node_walk(s->unit->body, visit_kept, &search);
+    for (const struct subprogram *called = s->unit->subprograms; called; called = called->next)
+        node_walk(called->body, visit_kept, &search);
+    for (const struct kept_stack *kept = search.found; kept; kept = kept->next) {
+        struct temporary_mark mark = lower_mark(l);
+        struct ir *id = lower_stack(l, kept->method, kept->most, kept->span);
+        ir_store(&l->b, lower_shared_value(l, SHARED_SCRATCH), kept->offset, 8, id);
+        lower_release(l, mark);
+    }
+    s->kept_stacks = search.found;
+}
+
 struct ir *lower_stack(struct lowering *l, enum stack_method method, uint32_t frames, struct span span)
 {
     struct ir_builder *b = &l->b;
     const uint32_t most = frames_most(frames);
+    const struct kept_stack *kept = find_kept(l->state->kept_stacks, method, most);
+    if (kept)
+        return ir_load(b, lower_shared_value(l, SHARED_SCRATCH), kept->offset, 8, false);
     struct taken_stack stack = sort_of(l, method, most);
     const struct stack_function *by = find_function(l, &stack);
     stack.record = by && by->offset >= 0 ? (struct memory){lower_shared_value(l, SHARED_SCRATCH), by->offset}

@@ -128,8 +128,9 @@ struct lower_state {
     int32_t context_slot;
     const struct map_symbol *named[32]; /* maps that the program names although they are in maps of maps */
     unsigned named_count;
-    struct lowered_call *calls;    /* the functions of the script that were lowered for this program */
-    struct stack_function *stacks; /* the functions that store stacks */
+    struct lowered_call *calls;           /* the functions of the script that were lowered for this program */
+    struct stack_function *stacks;        /* the functions that store stacks */
+    const struct kept_stack *kept_stacks; /* those that lower_keep_stacks() took */
     struct value_cache times, rings;
     struct ir *stop;    /* the stop flag as it was read: 0 where the program goes on; or NULL */
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
@@ -161,6 +162,9 @@ bool lower_is_too_deep(struct lowering *l);
 void lower_finish_function(struct lowering *l, struct lower_function *function);
 /* Stores the address of the context for sections that do not get it. */
 void lower_keep_context(struct lowering *l);
+/* Takes all stacks of the block before its sections that do not get the context: these are verified on their own only if
+ * they need none. It costs their time where the script would take them under a condition, or not at all. lower/stack.c */
+void lower_keep_stacks(struct lowering *l);
 struct ir *lower_shared_value(struct lowering *l, enum lower_shared which);
 /* The value, as one of which the verifier knows nothing. Before Linux 6.7 it follows a callback through one
  * turn only: what it knows of the area before the loop it takes for true in every turn and after the loop,

@@ -152,6 +152,8 @@ static void lower_body(struct lowering *l, struct node *body)
     begin_phase(l, PHASE_BODY);
     if (l->state->section_size)
         lower_keep_context(l);
+    if (l->state->context_slot >= 0 && l->request->divides) /* the verifier gave the block up before */
+        lower_keep_stacks(l);
     lower_statement(l, body);
     if (!ir_ended(&l->b))
         ir_jump(&l->b, l->state->leave[PHASE_BODY]);
