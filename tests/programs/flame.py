@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Flame graphs in a browser: flame.py ROOT BROWSER DIRECTORY PICTURES FILE. Clicks, searches and turns the graph of flame.sh over."""
+"""Flame graphs in a browser: flame.py ROOT BROWSER DIRECTORY PICTURES FILE…. Clicks, searches and turns the graph of flame.sh over."""
 import os
 import sys
 
-root, program, directory, pictures, file = sys.argv[1:6]
+root, program, directory, pictures = sys.argv[1:5]
 sys.path.insert(0, root + "/tests/lib")
 from browser import start_browser  # noqa: E402
 
 WIDTH = 1180
-name = os.path.basename(file)
 failed = False
+file = name = None  # the graph that is looked at
 
 
 def say(what, is_right, seen=""):
@@ -45,7 +45,8 @@ def visit(browser, address):
     browser.value(SETUP)
 
 
-with start_browser(program, directory) as browser:
+def look_at(browser):
+    del browser.requests[:]
     visit(browser, "")
     browser.screenshot(os.path.join(pictures, name + ".png"))
     say("half is half as wide", abs(browser.value("width_of('half')") - WIDTH / 2) < 0.01, browser.value("width_of('half')"))
@@ -83,4 +84,10 @@ with start_browser(program, directory) as browser:
     say("names are only names", browser.value("window.broken === undefined && document.querySelectorAll('script').length === 1 && document.querySelectorAll('img').length === 0"))
     say("nothing goes wrong", not browser.problems, browser.problems)
     say("nothing is asked for", all(request.startswith("file://" + file) for request in browser.requests), browser.requests)
+
+
+with start_browser(program, directory) as browser:
+    for file in sys.argv[5:]:
+        name = os.path.basename(file)
+        look_at(browser)
 sys.exit(failed)

@@ -23,10 +23,10 @@ p;main;<img src=x onerror=broken=1>(</script><script>broken=1</script> 200
 EOT
 for format in svg html; do
     "$build/spoor" profile -q --read "$dir/in" -o "$dir/flame.$format" || echo "not ok flame: $format"
-    for browser in "${browsers[@]}"; do
-        pictures=$build/flame/${browser##*/}
-        mkdir -p "$pictures"
-        python3 "$root/tests/programs/flame.py" "$root" "$browser" "$dir" "$pictures" "$dir/flame.$format"
-        rm -rf "$dir"/profile*
-    done
+done
+for browser in "${browsers[@]}"; do
+    pictures=$build/flame/${browser##*/}
+    mkdir -p "$pictures"
+    python3 "$root/tests/programs/flame.py" "$root" "$browser" "$dir" "$pictures" "$dir"/flame.{svg,html}
+    rm -rf "$dir"/profile*
 done
