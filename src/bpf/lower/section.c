@@ -215,20 +215,36 @@ static void end_section(struct lowering *l, struct lower_section *section)
     pass_on(l, section, lower_call_apart(l, function));
 }
 
+/* Frees the scratch memory that was taken since `before` for a section of the statements before `behind`; the functions that it
+ * made of its own are among it, because nobody else calls them. */
+static void free_section(struct lowering *l, struct node *first, const struct node *behind,
+                         const struct lower_state *before)
+{
+    struct lower_state *s = l->state;
+    if (s->stacks != before->stacks || !lower_end_scope(l, first, behind, before->scratch_top))
+        return;
+    s->scratch_permanent = before->scratch_permanent;
+    s->scratch_top = before->scratch_top;
+}
+
 /* Lowers a section with as many of the statements as it has room for, but at least one. Returns the statement
  * behind them. */
-static struct node *lower_section_of(struct lowering *l, struct node *node)
+static struct node *lower_section_of(struct lowering *l, struct node *first)
 {
-    uint64_t weight = weigh(node);
-    struct lower_section *section = begin_section(l);
+    uint64_t weight = weigh(first);
+    struct node *behind = first;
     do {
-        if (!ir_ended(&l->b))
-            lower_one_of_many(l, node);
-        node = node->next;
-        weight += node ? weigh(node) : 0;
-    } while (node && weight <= l->state->section_size);
+        lower_declare(l, behind); /* what may be needed after the section */
+        behind = behind->next;
+        weight += behind ? weigh(behind) : 0;
+    } while (behind && weight <= l->state->section_size);
+    const struct lower_state before = *l->state;
+    struct lower_section *section = begin_section(l);
+    for (struct node *node = first; node != behind && !ir_ended(&l->b); node = node->next)
+        lower_one_of_many(l, node);
     end_section(l, section);
-    return node;
+    free_section(l, first, behind, &before);
+    return behind;
 }
 
 void lower_in_sections(struct lowering *l, const struct node_list *list)
@@ -251,12 +267,15 @@ void lower_iterations_in_sections(struct lowering *l, struct node *body, uint64_
     uint64_t weight = weigh(body),
              together = weight < l->state->section_size ? l->state->section_size / weight : 0;
     while (iterations && !ir_ended(&l->b) && !l->state->is_too_large) {
+        const struct lower_state before = *l->state;
         struct lower_section *section = together ? begin_section(l) : NULL;
         uint64_t some = together && together < iterations ? together : together ? iterations : 1;
         for (uint64_t i = 0; i < some && !ir_ended(&l->b); i++)
             lower_statement(l, body);
-        if (section)
+        if (section) {
             end_section(l, section);
+            free_section(l, body, body->next, &before);
+        }
         iterations -= some;
     }
 }

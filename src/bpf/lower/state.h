@@ -240,9 +240,11 @@ const struct builtin *lower_builtin(const struct node *node);
 struct ir *lower_variable_read(struct lowering *l, struct variable *variable);
 void lower_variable_write(struct lowering *l, struct variable *variable, struct ir *value);
 struct memory lower_variable_memory(struct lowering *l, struct variable *variable);
-/* Whether nothing points to the variables that were made in the block, in scratch memory from `bottom` on: they
- * are forgotten. */
-bool lower_end_scope(struct lowering *l, struct node *block, uint32_t bottom);
+/* Whether nothing points to the variables that were made in the statements before `behind`, in scratch memory from `bottom`
+ * on: they are forgotten. */
+bool lower_end_scope(struct lowering *l, struct node *first, const struct node *behind, uint32_t bottom);
+/* Gives the variables that a statement assigns their memory, but for those that belong to blocks and loops in it. */
+void lower_declare(struct lowering *l, struct node *statement);
 struct ir *lower_assign(struct lowering *l, struct node *node, bool wanted);
 struct ir *lower_step(struct lowering *l, struct node *node, bool wanted);
 

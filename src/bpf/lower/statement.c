@@ -79,7 +79,7 @@ static void statement_block(struct lowering *l, struct node *node)
     const struct stack_function *stacks = s->stacks;
     const uint32_t top = s->scratch_top, permanent = s->scratch_permanent;
     lower_statements(l, &node->list);
-    if (s->calls == calls && s->stacks == stacks && lower_end_scope(l, node, top))
+    if (s->calls == calls && s->stacks == stacks && lower_end_scope(l, node->list.first, NULL, top))
         s->scratch_permanent = permanent;
 }
 

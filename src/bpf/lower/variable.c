@@ -88,16 +88,30 @@ static bool visit_scope(struct node *node, void *state)
     return true;
 }
 
-bool lower_end_scope(struct lowering *l, struct node *block, uint32_t bottom)
+bool lower_end_scope(struct lowering *l, struct node *first, const struct node *behind, uint32_t bottom)
 {
     struct scope scope = {.program = l->state->program_index, .bottom = bottom};
     if (l->state->scratch_permanent <= bottom) /* nothing is to be freed */
         return false;
-    node_walk(block, visit_scope, &scope);
+    for (struct node *node = first; node != behind; node = node->next)
+        node_walk(node, visit_scope, &scope);
     scope.ends = !scope.is_kept;
-    if (scope.ends)
-        node_walk(block, visit_scope, &scope);
+    for (struct node *node = first; scope.ends && node != behind; node = node->next)
+        node_walk(node, visit_scope, &scope);
     return scope.ends;
+}
+
+static bool visit_declared(struct node *node, void *state)
+{
+    if (node->kind == NODE_VARIABLE && node->variable.symbol)
+        find_home(state, node->variable.symbol);
+    return node->kind != NODE_BLOCK && node->kind != NODE_BLOCK_VALUE && node->kind != NODE_FOR_RANGE &&
+           node->kind != NODE_FOR_MAP;
+}
+
+void lower_declare(struct lowering *l, struct node *statement)
+{
+    node_walk(statement, visit_declared, l);
 }
 
 struct ir *lower_variable_read(struct lowering *l, struct variable *variable)
