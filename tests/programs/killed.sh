@@ -47,6 +47,14 @@ events() { cat $tracefs/uprobe_events $tracefs/kprobe_events 2>/dev/null | grep 
 # Other traces run on the machine, too: what is shared with them is looked through for this tracer's number.
 files() { ls . "$TMPDIR" /sys/fs/bpf 2>/dev/null | sort; }
 
+has_session() { # PID: a process of its session; one that has ended and waits for init to say so is none
+    local file stat
+    for file in /proc/[0-9]*/stat; do
+        { read -r stat <"$file"; } 2>/dev/null && [[ ${stat##*) } =~ ^[^Z]\ [0-9]+\ -?[0-9]+\ $1\  ]] && return
+    done
+    return 1
+}
+
 left() { # PID: what is left of that tracer
     local objects
     objects=$(./objects $map)
@@ -54,8 +62,7 @@ left() { # PID: what is left of that tracer
     ! listened || echo "somebody listens to the probe"
     [ "$(events "$1")" = 0 ] || echo "events in tracefs"
     ! ls /dev/shm /tmp | grep "[._-]$1\$" || echo "a file"
-    # One that has ended and waits for init to say so is none.
-    ! ps -o stat= -s "$1" | grep -qv '^Z' || echo "a process"
+    ! has_session "$1" || echo "a process"
 }
 
 # killed NAME STEP OPTIONS…: all n of a run
