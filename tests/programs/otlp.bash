@@ -11,9 +11,7 @@ if [ ! -e "$build/libspoor.a" ]; then
     echo "skip everything: $build/libspoor.a is not built"
     exit 0
 fi
-for program_source in recording otlp_writer; do
-    ${CC:-gcc} -std=gnu11 -O2 -g -I"$root/include" -o $program_source "$root/tests/programs/$program_source.c" "$build/libspoor.a" -lpthread ${SAN:+-fsanitize=address,undefined} || exit 1
-done
+cp "$build"/targets/{recording,otlp_writer} . || exit 1
 export SPOOR_TRACE_DIR=$dir LC_ALL=C.UTF-8
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY
 # Of OpenTelemetry's packages for JavaScript this version is one that decodes requests, by the definitions of the protocol.

@@ -67,7 +67,7 @@ if ! "$spoor" report --merge /dev/null -f "$file" >nothing 2>errors && grep -qE 
     echo "skip everything: $(sed -n "s/.*does not say: //p" errors)"
     exit 0
 fi
-script='tracepoint:syscalls:sys_enter_close /args.fd >= 1000000/ { printf("call %d\n", args.fd - 1000000); }'
+script='tracepoint:syscalls:sys_enter_close /args.fd >= 1000000 && args.fd < 2000000/ { printf("call %d\n", args.fd - 1000000); }'
 timeout 60 "$spoor" -f json --times -o lines -p "$program" -e "$script" 2>tracer.errors 9>&- &
 readers+=($!)
 timeout 60 "$spoor" record -f "$file" -o recorded 2>record.errors 9>&- &
@@ -135,7 +135,7 @@ check "without --merge, times are those of the file's own rate" cmp alone alone_
 
 # ---- one script over both ----
 # mixed NAME OPTION…: the script runs while the program works; what it prints is in NAME.
-both='tracepoint:syscalls:sys_enter_close /args.fd >= 1000000/ { printf("call %d\n", args.fd - 1000000); @n = count(); @close[args.fd - 1000000] = nsecs; }
+both='tracepoint:syscalls:sys_enter_close /args.fd >= 1000000 && args.fd < 2000000/ { printf("call %d\n", args.fd - 1000000); @n = count(); @close[args.fd - 1000000] = nsecs; }
     trace:bdev:BDEV_IO_START { printf("start %d\n", args.round); @n = count(); }
     trace:bdev:BDEV_IO_DONE { printf("done %d\n", args.round); @n = count(); @us = max(lifetime / 1000); @after = min(nsecs - @close[args.round]); }
     end { clear(@close); }'

@@ -8,9 +8,11 @@
  * ten events in fourteen slots. Ids are used again after a few hundred requests. Each event's first argument is how
  * many ticks ago its object began, so that a wrong time shows.
  *
- * Prints the file's path and the counter's rate, and waits for a line before it begins. At the end it prints, for
- * each tracepoint, its name, the events and the slots that were recorded, and waits until its standard input ends. */
+ * Prints the file's path and the counter's rate, and waits for a line before it begins. It works for so many seconds at least,
+ * and until there is another line. Then it prints, for each tracepoint, its name, the events and the slots that were recorded,
+ * and waits until its standard input ends. */
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "spdk_writing.h"
 
@@ -29,6 +31,7 @@ static const struct level {
 };
 
 static uint64_t rate, seconds;
+static atomic_bool is_told; /* to end */
 static uint64_t requests[LCORES];
 
 static uint64_t now(void)
@@ -62,7 +65,7 @@ static void *work(void *argument)
 {
     const unsigned lcore = (unsigned)(uintptr_t)argument;
     const uint64_t apart = LCORES * 1000000000u / rate, begin = now(), end = begin + seconds * 1000000000u;
-    for (uint64_t time; (time = now()) < end;) {
+    for (uint64_t time; (time = now()) < end || !is_told;) {
         const uint64_t due = (time - begin) / apart;
         while (requests[lcore] < due)
             make_request(lcore, requests[lcore]++);
@@ -112,6 +115,9 @@ int main(int argc, char **argv)
         return 1;
     for (uintptr_t i = 0; i < LCORES; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
+    if (fgets(line, sizeof line, stdin) == NULL)
+        fputs("there is nobody any more\n", stderr);
+    is_told = true;
     uint64_t made = 0;
     for (unsigned i = 0; i < LCORES; i++) {
         pthread_join(threads[i], NULL);

@@ -101,10 +101,11 @@ observe() { # REQUESTS_PER_SECOND SECONDS SLOTS
     until [ -s recorded ]; do sleep 0.02; done
     until_there script.errors '^Attached' || echo "not ok the script begins"
     echo go >&9
-    sleep 0.5
+    sleep 0.5 # the load, after which there are events of more than 50 ms
     "$spoor" ctl -f "$file" dump 50ms dump 2>errors
     "$spoor" report -f "$file" >snapshot 2>errors
     [ "$3" -gt 65536 ] || each "$what: -j while it records" "$file" whole
+    echo enough >&9
     until_there out '^end$' || echo "not ok the program ends"
     exec 9>&-
     wait "$program" "${readers[@]}"

@@ -43,12 +43,23 @@ static bool visit_reader(struct node *node, void *state)
     return !search->found;
 }
 
+static bool visit_end(struct node *node, void *ends_early)
+{
+    *(bool *)ends_early |=
+        node->kind == NODE_BREAK || node->kind == NODE_CONTINUE || node->kind == NODE_RETURN;
+    return true;
+}
+
 static bool visit_loop(struct node *node, void *state)
 {
     struct lower_state *s = state;
-    s->has_callbacks |= node->kind == NODE_WHILE || node->kind == NODE_FOR_RANGE ||
-                        node->kind == NODE_FOR_MAP || (node->kind == NODE_CALL && node->call.subprogram);
-    return !s->has_callbacks;
+    const bool is_for = node->kind == NODE_FOR_RANGE || node->kind == NODE_FOR_MAP;
+    s->has_callbacks |=
+        is_for || node->kind == NODE_WHILE || (node->kind == NODE_CALL && node->call.subprogram);
+    s->ends_loops_early |= node->kind == NODE_WHILE;
+    if (is_for)
+        node_walk(node->loop.body, visit_end, &s->ends_loops_early);
+    return true;
 }
 
 static bool wants_sleep(struct lowering *l)
@@ -294,6 +305,8 @@ static int lower_attempt(const struct compilation *compilation, const struct uni
     lowering.b.program->saves_stack = state.avoid_stack;
     lowering.is_sleepable = wants_sleep(&lowering);
     node_walk(unit->body, visit_loop, lowering.state);
+    for (const struct subprogram *called = unit->subprograms; called; called = called->next)
+        node_walk(called->body, visit_loop, lowering.state);
     state.scratch_kind = choose_scratch(&lowering);
     if (state.scratch_kind == SCRATCH_SLOT)
         state.scratch_top = state.scratch_permanent = state.scratch_peak = SLOT_BYTES;
