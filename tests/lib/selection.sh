@@ -17,12 +17,21 @@ alone_only() {
         sed 's#^tests/cases/#case/#; s#^tests/programs/#program/#; s#^tests/##; s#\.case$##; s#\.sh$##' | grep -xFf "$1"
 }
 
-# slowest_first: sorts names by what they took in the last whole run, so that no long one is begun at the end. What is not
-# known comes first if it is a program, and last otherwise.
+# slowest_first: sorts names by what they took in the last whole run, so that no long one is begun at the end, and in turns one that
+# computed and one that mostly waited, so that the CPUs have something to do. What is not known comes first if it is a program, and
+# last otherwise.
 slowest_first() {
     awk -v seconds="$build/seconds.txt" '
-        BEGIN { while ((getline line < seconds) > 0) { split(line, parts, " "); took[parts[2]] = parts[1] } }
-        { print ($0 in took ? took[$0] : /^program\// ? 30 : 0), $0 }' | sort -rn -s -k 1,1 | cut -d ' ' -f 2-
+        BEGIN { while ((getline line < seconds) > 0) { split(line, parts, " "); took[parts[2]] = parts[1]; cpu[parts[2]] = parts[3] } }
+        { print ($0 in took ? took[$0] : /^program\// ? 30 : 0), ($0 in took && cpu[$0] < took[$0] / 4), $0 }' |
+        sort -rn -s -k 1,1 | awk '
+            { test[$2, ++count[$2]] = $3 }
+            END {
+                for (i = 1; i <= count[0] || i <= count[1]; i++)
+                    for (waits = 0; waits < 2; waits++)
+                        if (i <= count[waits])
+                            print test[waits, i]
+            }'
 }
 
 # changed_files: since this branch left the one that others see, and what is not committed.
