@@ -11,7 +11,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "${4:-}" != inside ]; then
     [ "$(id -u)" = 0 ] || { echo "skip everything: needs root"; exit 0; }
     unshare -m true 2>/dev/null || { echo "skip everything: no mount namespace of its own"; exit 0; }
-    exec unshare -m --propagation private bash "$0" "$build" "${2:-10}" "${3:-1}" inside
+    exec unshare -m --propagation private bash "$0" "$build" "${2:-6}" "${3:-1}" inside
 fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/spoor-counts.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT

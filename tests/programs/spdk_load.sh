@@ -131,7 +131,7 @@ observe() { # REQUESTS_PER_SECOND SECONDS SLOTS
     rm -f "$file" recorded dump
 }
 if [ $# = 0 ]; then
-    set -- 50000 1 32768 500000 1 32768 500000 1 2048
+    set -- 20000 1 32768 500000 1 32768 500000 1 2048
 fi
 while [ $# -ge 3 ]; do
     observe "$1" "$2" "$3"
