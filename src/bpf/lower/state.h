@@ -134,8 +134,8 @@ struct lower_state {
     struct value_cache times, rings;
     struct ir *stop;    /* the stop flag as it was read: 0 where the program goes on; or NULL */
     bool has_callbacks; /* loops: the clock is read once, before them, or their records would look older */
-    bool
-        ends_loops_early; /* the block has a `while`, or a `break` or the like: variables decide how often loops run */
+    /* Some loop is a `while`, has a range with a variable, or is left by `break` and the like. */
+    bool variables_end_loops;
     uint32_t program_index;
     uint32_t statements; /* how many were lowered so far */
     uint32_t part_ends;  /* the number of the statement at which the part ends: see lower_forget() */

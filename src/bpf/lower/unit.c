@@ -43,22 +43,31 @@ static bool visit_reader(struct node *node, void *state)
     return !search->found;
 }
 
-static bool visit_end(struct node *node, void *ends_early)
+static bool visit_end(struct node *node, void *found)
 {
-    *(bool *)ends_early |=
-        node->kind == NODE_BREAK || node->kind == NODE_CONTINUE || node->kind == NODE_RETURN;
+    *(bool *)found |= node->kind == NODE_BREAK || node->kind == NODE_CONTINUE || node->kind == NODE_RETURN;
+    return true;
+}
+
+static bool visit_variable(struct node *node, void *found)
+{
+    *(bool *)found |= node->kind == NODE_VARIABLE;
     return true;
 }
 
 static bool visit_loop(struct node *node, void *state)
 {
     struct lower_state *s = state;
-    const bool is_for = node->kind == NODE_FOR_RANGE || node->kind == NODE_FOR_MAP;
+    const bool is_range = node->kind == NODE_FOR_RANGE, is_for = is_range || node->kind == NODE_FOR_MAP;
     s->has_callbacks |=
         is_for || node->kind == NODE_WHILE || (node->kind == NODE_CALL && node->call.subprogram);
-    s->ends_loops_early |= node->kind == NODE_WHILE;
+    s->variables_end_loops |= node->kind == NODE_WHILE;
     if (is_for)
-        node_walk(node->loop.body, visit_end, &s->ends_loops_early);
+        node_walk(node->loop.body, visit_end, &s->variables_end_loops);
+    if (is_range) {
+        node_walk(node->loop.from, visit_variable, &s->variables_end_loops);
+        node_walk(node->loop.to, visit_variable, &s->variables_end_loops);
+    }
     return true;
 }
 

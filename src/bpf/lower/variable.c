@@ -139,7 +139,7 @@ void lower_variable_write(struct lowering *l, struct variable *variable, struct 
     /* `ctx` must stay a pointer that the verifier knows. Of others it knows nothing, or it would follow every way through a
      * loop that it walks, for each leaves the variable in another range. But what it knows may be what ends a loop. */
     if (variable->type->kind != TYPE_POINTER || value->op == IR_CONSTANT)
-        value = l->state->ends_loops_early ? lower_captured(l, value) : lower_unknown(l, value);
+        value = l->state->variables_end_loops ? lower_captured(l, value) : lower_unknown(l, value);
     ir_store(&l->b, lower_area(l, lowered->home), lowered->offset, 8, value);
 }
 
