@@ -169,7 +169,7 @@ struct image {
     int events_own;    /* one ring for programs that the host itself runs */
     int processes;     /* the set of traced processes; keys are their ids, of 8 bytes */
     bool unwinds;      /* the following maps exist; see unwind.h */
-    uint32_t unwind_blocks, unwind_rows, unwind_processes, unwind_requests;
+    uint32_t unwind_blocks, unwind_rows, unwind_requests;
     bool names_owners; /* a program reads owner_name */
     bool
         follows_objects; /* a program asks for the history of an object, so that the host follows all events */

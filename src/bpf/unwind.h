@@ -5,8 +5,8 @@
  * A file's code is cut into blocks of 32 KB. The hash "unwind_blocks" says where the rows of a block are
  * (sym/dwarf/cfi.h): in one chunk of the array "unwind_rows", one after another, the first of them the one that
  * holds where the block begins. Blocks of a file are found by its inode, so that a file's rows serve every
- * process. What code a process has where is asked of the kernel (bpf_find_vma); where it may not be asked
- * twice, as in an interrupt, "unwind_processes" has it. What is missing is asked for in "unwind_requests". */
+ * process. What code a process has where is read from the tree that the kernel keeps, without its lock, so that it
+ * can be done in interrupts, and while the process maps something. Rows that are missing are asked for in "unwind_requests". */
 #ifndef SPOOR_BPF_UNWIND_H
 #define SPOOR_BPF_UNWIND_H
 
@@ -22,14 +22,7 @@ enum {
     UNWIND_CHUNK_BYTES = UNWIND_CHUNK_ROWS * 8,
     UNWIND_CHUNKS = 128,
     UNWIND_WISHES = 1024,
-    UNWIND_PROCESSES = 1024,
-    UNWIND_MAPPING_STEPS = 8,
-    UNWIND_MAPPINGS = 1 << UNWIND_MAPPING_STEPS,
 };
-#define UNWIND_DEVICE_PROCESS                                                                                \
-    UINT32_MAX /* of a request: the inode is a process id, whose mappings are wanted          \
-                                  */
-#define UNWIND_NOWHERE INT64_MAX /* where no mapping begins */
 
 struct unwind_key {
     uint64_t inode;
@@ -45,13 +38,6 @@ struct unwind_request { /* who stumbled, and over which address */
     uint64_t pid, address;
 };
 
-struct unwind_process {
-    uint64_t starts[UNWIND_MAPPINGS]; /* in order; UNWIND_NOWHERE behind the last */
-    struct unwind_mapping {
-        uint64_t size, offset, inode, device;
-    } mappings[UNWIND_MAPPINGS];
-};
-
 /* Values in `kind` of struct image_stack: why there are no more frames, and whether all frames were found by rules,
  * so that no return address is one by chance. */
 enum unwind_end { UNWIND_WHOLE, UNWIND_NO_RULE, UNWIND_NO_MEMORY };
@@ -59,8 +45,13 @@ enum { UNWIND_END_SHIFT = 8, UNWIND_END_MASK = 0xff, UNWIND_BY_RULES = 1 << 16 }
 
 /* Where members of the kernel's structs are. */
 struct unwind_offsets {
-    uint32_t vm_start, vm_end, vm_pgoff, vm_file; /* offsets in vm_area_struct */
+    uint32_t task_mm, tree_root;                         /* task_struct.mm; mm_struct.mm_mt.ma_root */
+    uint32_t pivots, range_slots, inner_slots;           /* offsets in maple_range_64 and maple_arange_64 */
+    uint32_t vm_start, vm_end, vm_mm, vm_pgoff, vm_file; /* offsets in vm_area_struct */
     uint32_t file_inode, inode_number, inode_super, super_device;
+    uint32_t vma_bytes,
+        inode_bytes; /* with how many bytes these structs begin up to the last of the members above */
 };
+enum { UNWIND_STRUCT_BYTES = 256 }; /* of a node of the tree, and the most of vma_bytes and inode_bytes */
 
 #endif

@@ -165,7 +165,7 @@ static bool can_unwind(const struct lowering *l)
 }
 
 static const char unwinding_needs[] =
-    "needs Linux 5.17 or newer on x86-64, and the kernel's types (/sys/kernel/btf/vmlinux)";
+    "needs Linux 6.1 or newer on x86-64, and the kernel's types (/sys/kernel/btf/vmlinux)";
 
 /* A recording has neither registers nor memory: there the stack is what was recorded, however it is asked for. */
 static struct ir *lower_ustack(struct lowering *l, struct node *node, struct destination *into)

@@ -57,7 +57,10 @@ static void write_module(struct walk *walk, enum stack_mode mode, bool user,
 /* Why there are no more frames, in the place of one. */
 static void write_end(struct walk *walk, enum stack_mode mode, const char *why)
 {
-    text_fill(walk->out, mode == STACK_PERF ? '\t' : ' ', mode == STACK_PERF ? 1 : 8);
+    if (mode == STACK_PERF)
+        text_char(walk->out, '\t');
+    else if (mode == STACK_BPFTRACE)
+        text_fill(walk->out, ' ', 8);
     text_add(walk->out, why);
 }
 
@@ -185,8 +188,7 @@ void walk_stack(struct walk *walk, const struct type *type, struct bytes bytes)
     const uint32_t pid = type->kind == TYPE_USTACK ? (uint32_t)walk_word(bytes, 8) : 0;
     if (!id || !names || !names->stack || !names->stack(names->owner, type, id, &stack))
         stack = (struct print_stack){0};
-    const bool is_named = type->stack_mode == STACK_BPFTRACE || type->stack_mode == STACK_PERF;
-    const size_t count = stack.count + (stack.count && stack.end && is_named);
+    const size_t count = stack.count + (stack.count && stack.end);
     if (walk->json && !walk->printer->json_stack_text)
         write_array(walk, type, pid, &stack, count);
     else

@@ -3,9 +3,9 @@
  *
  * Before anything is attached, rows are made for the files that are known to matter: those that the processes of -p have
  * mapped, those that the command of -c is linked with, programs that have probes, and files that processes of these
- * programs have mapped. A BPF program that meets another file requests it, and its rows are there from the next iteration
- * of the loop on; so it does for a process whose mappings are not known (unwind_follow.c). The rows of a file stay, for every process that maps it. When the tables are full, further files get no
- * rows, and a warning says so once. */
+ * programs have mapped. Files that are mapped meanwhile follow (unwind_follow.c). A BPF program that meets another file
+ * requests it, and its rows are there from the next iteration of the loop on. The rows of a file stay, for every process that
+ * maps it. When the tables are full, further files get no rows, and a warning says so once. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,16 +24,7 @@
 #include "sym/process/needed.h"
 #include "sym/process/proc.h"
 
-enum {
-    PAUSE_NS = 200000000, /* between two looks at one process, and between two at all that are in the table */
-    DEVICE_MINOR_BITS = 20,
-};
-
-struct look { /* a process whose mappings were read lately */
-    struct look *next;
-    struct unwind_key key;
-    uint64_t until; /* they are not read again before this time: ns of the host's clock */
-};
+enum { DEVICE_MINOR_BITS = 20 };
 
 static int update(struct session *session, uint32_t map, const void *key, const void *value)
 {
@@ -166,59 +157,23 @@ static bool is_code(const struct proc_mapping *mapping)
     return mapping->executable && mapping->inode;
 }
 
-/* Adds the files that a process has mapped, and where they are. Returns 0 or -errno. */
-static int add_process(struct session *session, pid_t pid, const struct proc_maps *maps)
+/* Adds the files that a process has mapped. */
+static void add_process(struct session *session, pid_t pid, const struct proc_maps *maps)
 {
-    struct unwind_process process;
-    uint64_t key = (uint64_t)pid;
-    size_t count = 0;
-    memset(&process, 0, sizeof process);
-    for (size_t i = 0; i < UNWIND_MAPPINGS; i++)
-        process.starts[i] = UNWIND_NOWHERE;
     for (size_t i = 0; i < maps->count; i++) {
         const struct proc_mapping *mapping = &maps->items[i];
-        if (!is_code(mapping))
-            continue;
-        struct unwind_key file = unwind_key_of(mapping->device, mapping->inode);
-        unwind_add_mapping(session, pid, mapping, file);
-        if (count == UNWIND_MAPPINGS)
-            continue;
-        process.starts[count] = mapping->start;
-        process.mappings[count++] = (struct unwind_mapping){
-            .size = mapping->end - mapping->start,
-            .offset = mapping->offset,
-            .inode = mapping->inode,
-            .device = file.device,
-        };
+        if (is_code(mapping))
+            unwind_add_mapping(session, pid, mapping, unwind_key_of(mapping->device, mapping->inode));
     }
-    return update(session, session->image.unwind_processes, &key, &process);
 }
 
-static int drop_if_gone(void *state, const uint8_t *key, const uint8_t *value)
-{
-    struct session *session = state;
-    uint64_t pid;
-    (void)value;
-    memcpy(&pid, key, sizeof pid);
-    if (!proc_exists((pid_t)pid))
-        session->host->operations->map_delete(session->host, session->image.unwind_processes, key);
-    return 0;
-}
-
-bool unwind_look_at(struct session *session, pid_t pid)
+static void look_at(struct session *session, pid_t pid)
 {
     struct proc_maps maps;
     if (proc_maps_read(pid, &maps))
-        return false;
-    const uint64_t now = session->host->operations->clock(session->host);
-    if (add_process(session, pid, &maps) == -E2BIG && now >= session->unwind->drop_next) {
-        session->unwind->drop_next = now + PAUSE_NS;
-        session->host->operations->map_each(session->host, session->image.unwind_processes, drop_if_gone,
-                                            session);
-        add_process(session, pid, &maps);
-    }
+        return;
+    add_process(session, pid, &maps);
     proc_maps_free(&maps);
-    return true;
 }
 
 /* ---- the beginning ---- */
@@ -263,7 +218,7 @@ int unwind_begin(struct session *session)
         return -ENOMEM;
     bool any = false;
     for (size_t i = 0; i < options->pid_count; i++)
-        unwind_look_at(session, options->pids[i]);
+        look_at(session, options->pids[i]);
     for (size_t i = 0; i < session->units.count && !options->pid_count; i++)
         if (session->units.items[i].variant->context.program_path) {
             add_path(session, session->units.items[i].variant->context.program_path);
@@ -284,7 +239,6 @@ int unwind_begin(struct session *session)
 
 struct requests {
     struct session *session;
-    uint64_t now;
     size_t count;
 };
 
@@ -324,38 +278,9 @@ static int grant(void *state, const uint8_t *bytes, const uint8_t *value)
     memcpy(&key, bytes, sizeof key);
     memcpy(&request, value, sizeof request);
     requests->count++;
-    if (key.device != UNWIND_DEVICE_PROCESS) {
-        struct unwind *unwind = session->unwind;
-        if (!table_get(&unwind->files, &key, sizeof key))
-            grant_file(session, &key, &request);
-        return 0;
-    }
-    for (const struct look *look = session->unwind->looks; look; look = look->next)
-        if (!memcmp(&look->key, &key, sizeof key))
-            return 0;
-    unwind_look_at(session, (pid_t)key.inode);
-    struct look *look = malloc(sizeof *look);
-    if (!look)
-        return 0; /* there is no memory to remember it */
-    *look = (struct look){session->unwind->looks, key, requests->now + PAUSE_NS};
-    session->unwind->looks = look;
+    if (!table_get(&session->unwind->files, &key, sizeof key))
+        grant_file(session, &key, &request);
     return 0;
-}
-
-/* Forgets processes that may be read again. The pause keeps a process that loads code all the time from being read all the
- * time. */
-static void end_pauses(struct session *session, uint64_t now)
-{
-    for (struct look **at = &session->unwind->looks; *at;) {
-        struct look *look = *at;
-        if (now < look->until) {
-            at = &look->next;
-            continue;
-        }
-        *at = look->next;
-        forget(session, &look->key);
-        free(look);
-    }
 }
 
 void unwind_look(struct session *session)
@@ -367,8 +292,7 @@ void unwind_look(struct session *session)
         session->unwind ? session->host->operations->control(session->host) : NULL;
     if (!control)
         return;
-    struct requests requests = {.session = session, .now = session->host->operations->clock(session->host)};
-    end_pauses(session, requests.now);
+    struct requests requests = {.session = session};
     uint64_t seen = __atomic_load_n(&control->unwind_requests, __ATOMIC_ACQUIRE);
     if (seen == session->unwind->requests)
         return;
@@ -386,11 +310,6 @@ void unwind_close(struct session *session)
         return;
     for (uint32_t i = 0; i < unwind->chunk_count; i++)
         munmap(unwind->chunks[i], UNWIND_CHUNK_BYTES);
-    while (unwind->looks) {
-        struct look *next = unwind->looks->next;
-        free(unwind->looks);
-        unwind->looks = next;
-    }
     mappings_close(unwind->mappings);
     table_free(&unwind->files);
     free(unwind);
@@ -399,12 +318,30 @@ void unwind_close(struct session *session)
 
 /* ---- where the kernel has it ---- */
 
+static uint32_t bytes_up_to(const uint32_t *offsets, size_t count)
+{
+    uint32_t last = 0;
+    for (size_t i = 0; i < count; i++)
+        last = offsets[i] > last ? offsets[i] : last;
+    return last + 8;
+}
+
+/* NULL also where the kernel keeps mappings in another way, as before Linux 6.1. */
 const struct unwind_offsets *unwind_find_offsets(struct session *session)
 {
     struct unwind_offsets *at = arena_new(&session->arena, struct unwind_offsets);
+    uint32_t tree, root, inner_pivots;
     const struct session_member members[] = {
+        {"struct task_struct", "mm", &at->task_mm},
+        {"struct mm_struct", "mm_mt", &tree},
+        {"struct maple_tree", "ma_root", &root},
+        {"struct maple_range_64", "pivot", &at->pivots},
+        {"struct maple_range_64", "slot", &at->range_slots},
+        {"struct maple_arange_64", "pivot", &inner_pivots},
+        {"struct maple_arange_64", "slot", &at->inner_slots},
         {"struct vm_area_struct", "vm_start", &at->vm_start},
         {"struct vm_area_struct", "vm_end", &at->vm_end},
+        {"struct vm_area_struct", "vm_mm", &at->vm_mm},
         {"struct vm_area_struct", "vm_pgoff", &at->vm_pgoff},
         {"struct vm_area_struct", "vm_file", &at->vm_file},
         {"struct file", "f_inode", &at->file_inode},
@@ -412,5 +349,15 @@ const struct unwind_offsets *unwind_find_offsets(struct session *session)
         {"struct inode", "i_sb", &at->inode_super},
         {"struct super_block", "s_dev", &at->super_device},
     };
-    return session_member_offsets(session, members, sizeof members / sizeof *members) ? at : NULL;
+    if (!session_member_offsets(session, members, sizeof members / sizeof *members))
+        return NULL;
+    const uint32_t of_vma[] = {at->vm_start, at->vm_end, at->vm_mm, at->vm_pgoff, at->vm_file};
+    const uint32_t of_inode[] = {at->inode_number, at->inode_super};
+    at->tree_root = tree + root;
+    at->vma_bytes = bytes_up_to(of_vma, sizeof of_vma / sizeof *of_vma);
+    at->inode_bytes = bytes_up_to(of_inode, sizeof of_inode / sizeof *of_inode);
+    return inner_pivots == at->pivots && at->vma_bytes <= UNWIND_STRUCT_BYTES &&
+                   at->inode_bytes <= UNWIND_STRUCT_BYTES
+               ? at
+               : NULL;
 }

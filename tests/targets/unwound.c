@@ -2,15 +2,18 @@
 /* Calls reached(N) below frames of every shape that compilers make without frame pointers: 1 through the C library,
  * 2 a stack that grows by a variable size, 3 recursion a hundred deep, 4 in the handler of a signal, 5 an aligned
  * stack, 6 a library that was opened meanwhile. `unwound spin` then spins in leaf() below the C library, `unwound
- * again` repeats 6 a thousand times a second; both until they are killed. */
+ * again` repeats 6 a thousand times a second; both until they are killed. `unwound mapping` does 1 three thousand times, while
+ * other threads map and unmap memory. */
 #ifndef __clang__
 #pragma GCC optimize("O2", "omit-frame-pointer", "no-optimize-sibling-calls")
 #endif
 #include <alloca.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define KEEP __attribute__((noinline, used))
@@ -100,9 +103,35 @@ static KEEP void by_opened(int again)
     } while (again);
 }
 
+static void *map(void *unused)
+{
+    enum { BYTES = 1 << 16 };
+    for (;;) {
+        void *memory = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory != MAP_FAILED)
+            munmap(memory, BYTES);
+    }
+    return unused;
+}
+
+static KEEP void by_mapping(void)
+{
+    enum { THREADS = 3, TIMES = 3000 };
+    pthread_t thread;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread, NULL, map, NULL))
+            abort();
+    for (int i = 0; i < TIMES; i++)
+        by_library();
+}
+
 int main(int count, char **words)
 {
     const char *word = count > 1 ? words[1] : "";
+    if (!strcmp(word, "mapping")) {
+        by_mapping();
+        return 0;
+    }
     by_library();
     by_growing(100);
     by_recursion(100);

@@ -17,6 +17,19 @@ enum { /* struct pt_regs of x86-64 */
        REGISTERS_BYTES = 168,
        USER_MODE = 3,
        FRAME_MAX = 1 << 20, /* how many bytes a frame may have if its frame pointer is to be plausible */
+       PAGE_SHIFT = 12,
+};
+
+/* The tree in which the kernel keeps the mappings of a process (include/linux/maple_tree.h): the address of a node has
+ * the node's type in its lower bits. */
+enum {
+    TREE_NODE_BYTES = UNWIND_STRUCT_BYTES,
+    TREE_TYPE_SHIFT = 3,
+    TREE_TYPE_MASK = 15,
+    TREE_LEAF = 1,  /* maple_leaf_64: entries are mappings */
+    TREE_INNER = 3, /* maple_arange_64: entries are nodes */
+    TREE_PIVOTS_MAX = 15,
+    TREE_STEPS = 24, /* three times as many as the tree of the most mappings is high */
 };
 
 struct walk {
@@ -29,12 +42,15 @@ struct walk {
     uint64_t words[2];
     struct unwind_key key; /* the file of the mapping */
     struct unwind_request request;
-    uint64_t pid;
+    uint64_t mm;                        /* the memory of the process: its struct mm_struct */
+    uint64_t entry;                     /* the entry of the tree that is looked at next; 0: its root */
+    uint64_t node[TREE_NODE_BYTES / 8]; /* a node, or another struct of the kernel */
     uint8_t registers[REGISTERS_BYTES];
 };
 
 struct unwinding {
     int32_t walk, frames; /* offsets in scratch memory */
+    struct span span;
 };
 
 #define AT(member) (int32_t) offsetof(struct walk, member)
@@ -73,7 +89,7 @@ static struct ir *address(struct lowering *l, const struct unwinding *u, int32_t
 }
 
 static const char blocks_name[] = "unwind_blocks", rows_name[] = "unwind_rows",
-                  processes_name[] = "unwind_processes", requests_name[] = "unwind_requests";
+                  requests_name[] = "unwind_requests";
 
 /* Makes the maps that all these programs share; the first one makes them. */
 static void make_tables(struct lowering *l)
@@ -96,13 +112,6 @@ static void make_tables(struct lowering *l)
                                                                    .value_size = 4,
                                                                    .max_entries = UNWIND_CHUNKS,
                                                                    .inner_bytes = UNWIND_CHUNK_BYTES});
-    image->unwind_processes =
-        lower_internal_map(l, &(struct image_map){.name = processes_name,
-                                                  .type = BPF_MAP_TYPE_HASH,
-                                                  .key_size = 8,
-                                                  .value_size = sizeof(struct unwind_process),
-                                                  .max_entries = UNWIND_PROCESSES,
-                                                  .flags = BPF_F_NO_PREALLOC});
     image->unwind_requests =
         lower_internal_map(l, &(struct image_map){.name = requests_name,
                                                   .type = BPF_MAP_TYPE_HASH,
@@ -127,31 +136,23 @@ static void request_tables(struct lowering *l, const struct unwinding *u)
     ir_place(b, end);
 }
 
-/* Makes callback(task, vma, area), which finds the file of a mapping. */
-static void take_mapping(struct lowering *l, const struct unwinding *u)
+/* Reads memory of the kernel to a member of the walk; jumps to `failed` if it cannot. */
+static void read_kernel(struct lowering *l, const struct unwinding *u, int32_t member, unsigned bytes,
+                        struct ir *from, struct ir_block *failed)
 {
-    struct ir_builder *b = &l->b;
-    const struct unwind_offsets *at = l->options->unwind;
-    struct ir_block *end = ir_label(b);
-    struct ir *vma = ir_parameter(b, 1);
-    struct ir *file = ir_load(b, vma, (int32_t)at->vm_file, 8, false);
-    ir_jump_unless(&l->b, file, end);
-    struct ir *start = ir_load(b, vma, (int32_t)at->vm_start, 8, false);
-    struct ir *behind = ir_load(b, vma, (int32_t)at->vm_end, 8, false);
-    struct ir *page = ir_load(b, vma, (int32_t)at->vm_pgoff, 8, false);
-    struct ir *inode = ir_load(b, file, (int32_t)at->file_inode, 8, false);
-    ir_jump_unless(&l->b, inode, end);
-    struct ir *number = ir_load(b, inode, (int32_t)at->inode_number, 8, false);
-    struct ir *super = ir_load(b, inode, (int32_t)at->inode_super, 8, false);
-    ir_jump_unless(&l->b, super, end);
-    struct ir *device = ir_load(b, super, (int32_t)at->super_device, 4, false);
-    set(l, u, AT(start), start);
-    set(l, u, AT(size), ir_binary(b, IR_SUB, behind, start));
-    set(l, u, AT(offset), ir_binary_constant(b, IR_SHL, page, 12));
-    set(l, u, AT(key.inode), number);
-    set(l, u, AT(key.device), device); /* the device, and the number of the block, which is 0 */
-    ir_place(b, end);
-    ir_return(b, ir_constant(b, 0));
+    struct ir *result =
+        ir_call(&l->b, BPF_FUNC_probe_read_kernel, 3, address(l, u, member), ir_constant(&l->b, bytes), from);
+    ir_jump_unless(&l->b, ir_binary_constant(&l->b, IR_EQ, result, 0), failed);
+}
+
+/* Reads the word at an offset in a struct of the kernel; jumps to `failed` if it cannot, or if the word is 0. */
+static struct ir *follow(struct lowering *l, const struct unwinding *u, struct ir *from, uint32_t offset,
+                         struct ir_block *failed)
+{
+    read_kernel(l, u, AT(words[0]), 8, ir_binary_constant(&l->b, IR_ADD, from, offset), failed);
+    struct ir *value = get(l, u, AT(words[0]));
+    ir_jump_unless(&l->b, ir_binary_constant(&l->b, IR_NE, value, 0), failed);
+    return value;
 }
 
 /* Returns -1 if x < y, else 0, for numbers below 1 << 63. */
@@ -160,64 +161,126 @@ static struct ir *is_below(struct lowering *l, struct ir *x, struct ir *y)
     return ir_binary_constant(&l->b, IR_ASHR, ir_binary(&l->b, IR_SUB, x, y), 63);
 }
 
-/* Finds the mapping in the table of the process. */
-static void look_in_process(struct lowering *l, const struct unwinding *u, struct ir *pc)
+/* The entry of the node that was read, of this type, which has what is at pc. Its pivots are the last addresses of its
+ * entries, in order; behind the last one that is used they are 0. */
+static struct ir *choose_entry(struct lowering *l, const struct unwinding *u, struct ir *type, struct ir *pc)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *missing = ir_label(b), *end = ir_label(b);
-    struct ir *process = ir_call(b, BPF_FUNC_map_lookup_elem, 2, ir_map(b, l->image->unwind_processes),
-                                 address(l, u, AT(pid)));
-    ir_jump_unless(&l->b, ir_binary_constant(b, IR_NE, process, 0), missing);
-    struct ir *at = ir_constant(b, 0);
-    for (int64_t half = UNWIND_MAPPINGS / 2; half; half /= 2) {
+    const struct unwind_offsets *at = l->options->unwind;
+    uint32_t pivots = ir_variable(b), slots = ir_variable(b);
+    struct ir_block *inner = ir_label(b), *known = ir_label(b);
+    ir_write(b, pivots, ir_constant(b, (at->range_slots - at->pivots) / 8));
+    ir_write(b, slots, ir_constant(b, at->range_slots / 8));
+    ir_jump_if(b, ir_binary_constant(b, IR_EQ, type, TREE_INNER), inner);
+    ir_jump(b, known);
+    ir_place(b, inner);
+    ir_write(b, pivots, ir_constant(b, (at->inner_slots - at->pivots) / 8));
+    ir_write(b, slots, ir_constant(b, at->inner_slots / 8));
+    ir_place(b, known);
+    struct ir *count = ir_read(b, pivots), *before = ir_binary_constant(b, IR_SUB, pc, 1);
+    struct ir *chosen = ir_constant(b, 0);
+    for (int64_t half = TREE_PIVOTS_MAX / 2 + 1; half; half /= 2) {
         struct ir *next =
-            ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_ADD, at, half), UNWIND_MAPPINGS - 1);
-        struct ir *place = ir_binary(b, IR_ADD, process, ir_binary_constant(b, IR_SHL, next, 3));
-        struct ir *below = is_below(l, pc, ir_load(b, place, 0, 8, false));
-        at = ir_binary(b, IR_ADD, at, ir_binary(b, IR_AND, ir_constant(b, half), ir_unary(b, IR_NOT, below)));
+            ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_ADD, chosen, half), TREE_PIVOTS_MAX);
+        struct ir *place = ir_binary(b, IR_ADD, base(l), ir_binary_constant(b, IR_SHL, next, 3));
+        struct ir *pivot = ir_load(b, place, u->walk + AT(node) + (int32_t)at->pivots - 8, 8, false);
+        pivot->is_volatile = true;
+        /* one less, so that 0 is the largest */
+        struct ir *last = ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_SUB, pivot, 1), INT64_MAX);
+        struct ir *inside = is_below(l, ir_binary_constant(b, IR_SUB, next, 1), count);
+        struct ir *taken = ir_binary(b, IR_AND, inside, is_below(l, last, before));
+        chosen = ir_binary(b, IR_ADD, chosen, ir_binary(b, IR_AND, ir_constant(b, half), taken));
     }
-    at = ir_binary_constant(b, IR_AND, at, UNWIND_MAPPINGS - 1);
-    struct ir *start =
-        ir_load(b, ir_binary(b, IR_ADD, process, ir_binary_constant(b, IR_SHL, at, 3)), 0, 8, false);
-    struct ir *mapping = ir_binary(b, IR_ADD, process, ir_binary_constant(b, IR_SHL, at, 5));
-    int32_t first = offsetof(struct unwind_process, mappings);
-    struct ir *size = ir_load(b, mapping, first, 8, false);
-    ir_jump_unless(&l->b, ir_binary(b, IR_ULT, ir_binary(b, IR_SUB, pc, start), size), missing);
+    struct ir *word = ir_binary_constant(b, IR_AND, ir_binary(b, IR_ADD, ir_read(b, slots), chosen),
+                                         TREE_NODE_BYTES / 8 - 1);
+    struct ir *place = ir_binary(b, IR_ADD, base(l), ir_binary_constant(b, IR_SHL, word, 3));
+    struct ir *entry = ir_load(b, place, u->walk + AT(node), 8, false);
+    entry->is_volatile = true;
+    return entry;
+}
+
+/* A word of the struct of the kernel that was read last. */
+static struct ir *member(struct lowering *l, const struct unwinding *u, uint32_t offset)
+{
+    return get(l, u, AT(node) + (int32_t)offset);
+}
+
+/* Takes what the kernel says of a mapping; jumps to `changed` if it is not the one at pc. A mapping of no file has no key, and
+ * its size stays 0. */
+static void take_mapping(struct lowering *l, const struct unwinding *u, struct ir *vma, struct ir *pc,
+                         struct ir_block *changed, struct ir_block *end)
+{
+    struct ir_builder *b = &l->b;
+    const struct unwind_offsets *at = l->options->unwind;
+    read_kernel(l, u, AT(node), at->vma_bytes, vma, changed);
+    struct ir *start = member(l, u, at->vm_start);
+    struct ir *size = ir_binary(b, IR_SUB, member(l, u, at->vm_end), start);
+    ir_jump_unless(b, ir_binary(b, IR_ULT, ir_binary(b, IR_SUB, pc, start), size), changed);
+    ir_jump_unless(b, ir_binary(b, IR_EQ, member(l, u, at->vm_mm), get(l, u, AT(mm))), changed);
     set(l, u, AT(start), start);
+    set(l, u, AT(offset), ir_binary_constant(b, IR_SHL, member(l, u, at->vm_pgoff), PAGE_SHIFT));
+    struct ir *file = member(l, u, at->vm_file);
+    ir_jump_unless(b, ir_binary_constant(b, IR_NE, file, 0), end);
+    struct ir *inode = follow(l, u, file, at->file_inode, end);
+    read_kernel(l, u, AT(node), at->inode_bytes, inode, end);
+    set(l, u, AT(key.inode), member(l, u, at->inode_number));
+    set_constant(l, u, AT(key.device), 0); /* the device, and the number of the block, which is 0 */
+    read_kernel(l, u, AT(key.device), 4,
+                ir_binary_constant(b, IR_ADD, member(l, u, at->inode_super), at->super_device), end);
     set(l, u, AT(size), size);
-    set(l, u, AT(offset), ir_load(b, mapping, first + 8, 8, false));
-    set(l, u, AT(key.inode), ir_load(b, mapping, first + 16, 8, false));
-    set(l, u, AT(key.device), ir_load(b, mapping, first + 24, 8, false));
+}
+
+/* One step from the root of the tree to the mapping that has the address of the request. The search begins anew where it
+ * finds nothing that fits: the tree may have been changed meanwhile, and before Linux 6.4 nodes are changed in place. */
+static struct ir *descend(struct lowering *l, struct ir *index, struct ir *const *carried, void *state)
+{
+    struct ir_builder *b = &l->b;
+    const struct unwinding *u = state;
+    struct ir_block *root = ir_label(b), *known = ir_label(b), *leaf = ir_label(b), *inner = ir_label(b),
+                    *again = ir_label(b), *stop = ir_label(b), *end = ir_label(b);
+    uint32_t answer = ir_variable(b);
+    (void)index, (void)carried;
+    ir_branch(b, get(l, u, AT(entry)), known, root);
+    ir_place(b, root);
+    read_kernel(l, u, AT(entry), 8,
+                ir_binary_constant(b, IR_ADD, get(l, u, AT(mm)), l->options->unwind->tree_root), stop);
+    ir_place(b, known);
+    struct ir *entry = get(l, u, AT(entry));
+    read_kernel(l, u, AT(node), TREE_NODE_BYTES, ir_binary_constant(b, IR_AND, entry, -TREE_NODE_BYTES),
+                again);
+    struct ir *pc = get(l, u, AT(request.address));
+    struct ir *type =
+        ir_binary_constant(b, IR_AND, ir_binary_constant(b, IR_LSHR, entry, TREE_TYPE_SHIFT), TREE_TYPE_MASK);
+    struct ir *below = choose_entry(l, u, type, pc);
+    ir_branch(b, ir_binary_constant(b, IR_EQ, type, TREE_LEAF), leaf, inner);
+    ir_place(b, inner);
+    set(l, u, AT(entry), below);
+    ir_write(b, answer, ir_constant(b, LOWER_GO_ON));
     ir_jump(b, end);
-    ir_place(&l->b, missing);
-    set(l, u, AT(key.inode), get(l, u, AT(pid)));
-    set_constant(l, u, AT(key.device), UNWIND_DEVICE_PROCESS);
-    request_tables(l, u);
+    ir_place(b, leaf);
+    take_mapping(l, u, below, pc, again, stop);
+    ir_jump(b, stop);
+    ir_place(b, again);
+    set_constant(l, u, AT(entry), 0);
+    ir_write(b, answer, ir_constant(b, LOWER_GO_ON));
+    ir_jump(b, end);
+    ir_place(b, stop);
+    ir_write(b, answer, ir_constant(b, LOWER_STOP));
     ir_place(b, end);
+    return ir_read(b, answer);
 }
 
 /* Finds the mapping that has pc; its size is 0 if none is known. */
 static void find_mapping(struct lowering *l, const struct unwinding *u, struct ir *pc)
 {
     struct ir_builder *b = &l->b;
-    struct ir_block *other = ir_label(b), *end = ir_label(b), *ask = ir_label(b);
+    struct ir_block *other = ir_label(b), *end = ir_label(b);
     struct ir *start = get(l, u, AT(start)), *size = get(l, u, AT(size));
     ir_branch(b, ir_binary(b, IR_ULT, ir_binary(b, IR_SUB, pc, start), size), end, other);
     ir_place(&l->b, other);
     set_constant(l, u, AT(size), 0);
-    struct lower_statement statement, *outer = l->state->statement;
-    struct lower_function *callback = lower_callback_begin(l, &statement, "mapping", 3);
-    take_mapping(l, u);
-    lower_callback_end(l, callback, &statement, outer);
-    struct ir *task = ir_call(b, BPF_FUNC_get_current_task_btf, 0);
-    struct ir *area = l->state->current->area;
-    struct ir *refused =
-        ir_call(b, BPF_FUNC_find_vma, 5, task, pc, ir_function_address(b, callback->function),
-                area ? area : ir_constant(b, 0), ir_constant(b, 0));
-    /* -ENOENT: there is none. -EBUSY: the kernel could not look, because its lock was taken, or in this interrupt. */
-    ir_branch(b, ir_binary_constant(b, IR_EQ, ir_extend(b, refused, 4, true), -16), ask, end);
-    ir_place(&l->b, ask);
-    look_in_process(l, u, pc);
+    set_constant(l, u, AT(entry), 0);
+    lower_find(l, TREE_STEPS, NULL, 0, descend, (void *)u, u->span);
     ir_place(b, end);
 }
 
@@ -520,7 +583,7 @@ struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most,
 {
     struct ir_builder *b = &l->b;
     struct memory walk = lower_scratch(l, sizeof(struct walk), false);
-    struct unwinding u = {.walk = walk.offset, .frames = frames.offset};
+    struct unwinding u = {.walk = walk.offset, .frames = frames.offset, .span = span};
     make_tables(l);
     begin(l, &u, none);
     static const int32_t zeros[] = {AT(back),  AT(count), AT(end),    AT(is_guess),
@@ -528,8 +591,9 @@ struct ir *lower_unwind(struct lowering *l, struct memory frames, uint32_t most,
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         set_constant(l, &u, zeros[i], 0);
     struct ir *pid = ir_binary_constant(b, IR_LSHR, lower_pid_tgid(l), 32);
-    set(l, &u, AT(pid), pid);
     set(l, &u, AT(request.pid), pid);
+    struct ir *task = ir_call(b, BPF_FUNC_get_current_task, 0);
+    set(l, &u, AT(mm), follow(l, &u, task, l->options->unwind->task_mm, none));
     lower_find(l, most, NULL, 0, step, &u, span);
     struct ir *count = get(l, &u, AT(count));
     ir_jump_unless(&l->b, count, none);
