@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: floods
 # Counts that agree over the whole way: probes, system calls, tracepoints and the recorder fire at drawn rates on all CPUs, tracer,
 # traced and reader stand still now and then, rings, maps and disks are full; what was delivered and what was told as lost is
 # what was fired. Each trace is drawn from a seed, which its failure names.
