@@ -5,13 +5,10 @@
 
 enum { RING_BYTES = 128 << 10 };
 
-/* Whether what a process maps matters. A child of the command, or of a process of -p, maps the same files, or others that a
- * program asks for. */
+/* Whether what a process maps matters: with -p only what these processes map. A command starts others, which are seen, too. */
 static bool is_wanted(const struct session *session, pid_t pid)
 {
     const struct session_options *options = &session->options;
-    if (options->command)
-        return pid == session->target.child.pid || options->follows;
     for (size_t i = 0; i < options->pid_count; i++)
         if (options->pids[i] == pid)
             return true;
