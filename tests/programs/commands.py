@@ -29,7 +29,8 @@ def shell(job, slave, background):
     for fd in range(3):
         os.dup2(slave, fd)
     os.closerange(3, 100)
-    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    for number in (signal.SIGTTOU, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
     mode = termios.tcgetattr(0)
     pid = os.fork()
     if not pid:
@@ -38,13 +39,12 @@ def shell(job, slave, background):
             os.tcsetpgrp(0, os.getpgrp())
         for number in (signal.SIGTTOU, signal.SIGINT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
+        os.write(1, b"<job %d>" % os.getpid())  # by the job, so that it comes before all that the job prints
         os.execvp(job[0], job)
     try:
         os.setpgid(pid, pid)
     except OSError:
         pass
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.write(1, b"<job %d>" % pid)
     if background:  # fg, when it is asked for
         while b"fg" not in os.read(0, 100):
             pass
