@@ -31,6 +31,7 @@ struct interrupt {
     bool pauses;                  /* it paused */
     /* Records, events of recordings and names that were passed over for want of time. */
     uint64_t unread, unplayed, unnamed;
+    bool leaves_unplayed; /* perhaps more events of recordings than `unplayed` */
 };
 
 enum { RECORDS_MS = 500, NAMES_MS = 1000, SAME_MS = 100 };
@@ -112,6 +113,11 @@ bool interrupt_end_pause(struct session *session)
 void interrupt_count_unplayed(struct session *session)
 {
     session->interrupt->unplayed++;
+}
+
+void interrupt_leave_unplayed(struct session *session)
+{
+    session->interrupt->leaves_unplayed = true;
 }
 
 /* Counts a signal that asks for the end, unless it is one that was counted already. */
@@ -239,6 +245,11 @@ void interrupt_report(struct session *session)
     output_report_unwritten(session);
     report_passed_over(session, session->interrupt->unplayed, "trace probes, before the end",
                        "of recordings that were waiting to be read");
+    if (session->interrupt->leaves_unplayed)
+        session_report(session,
+                       "WARNING: recordings were not read up to the end of the trace: events of them may be "
+                       "missing, and how many is not known\nHINT: --duration leaves all the time that "
+                       "reading needs\n");
     report_passed_over(session, session->interrupt->unread, "all probes, before the end",
                        "that were waiting to be printed or acted on");
     if (session->interrupt->unnamed && !session->options.is_json)

@@ -175,9 +175,10 @@ uint64_t live_replay_horizon(const struct session *session)
     return session->live_replay ? session->live_replay->horizon : UINT64_MAX;
 }
 
+/* Whether the answer of a process that reads a recording is no longer waited for, after which nothing more comes of it. */
 static bool leaves(void *session)
 {
-    return interrupt_cuts(session);
+    return interrupt_cuts(session) && replay_leaves_rest(session);
 }
 
 int live_replay_begin(struct session *session)

@@ -19,7 +19,10 @@ enum {
     LOOK_AROUND = 4096 /* how many short events, or work of the same amount, between two looks at signals */,
     SPENT = 256,
     PAUSE_NS = 20000000,
-    PASS_OVER_MS = 2000 /* on a machine that is very busy */
+    /* Passing over ends when nothing has come for so long, on a machine that is very busy; and in any case, because a
+     * program may record without end what has been. */
+    PASS_OVER_MS = 2000,
+    PASS_OVER_MOST_MS = 15000
 };
 
 struct replay_run {
@@ -31,6 +34,8 @@ struct replay_run {
     uint64_t since, since_stamp;
     bool has_few_rights;   /* what reading does not take was given up */
     uint64_t *overwritten; /* events that each recording had lost before the trace began; or NULL */
+    /* Since there is no time left for events: since when, and when some came last, on session_clock(). */
+    uint64_t passing, came;
 };
 
 void replay_run_open(struct session *session)
@@ -468,22 +473,47 @@ static void wait_a_little(void)
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
-void replay_pass_over(struct session *session, uint64_t since, uint64_t until)
+bool replay_leaves_rest(struct session *session)
+{
+    struct replay_run *run = session->replay;
+    const uint64_t now = session_clock();
+    session_interrupted(session);
+    if (!run->passing)
+        run->passing = run->came = now;
+    return session->handler.stop_signals > 1 || now > run->came + PASS_OVER_MS * UINT64_C(1000000) ||
+           now > run->passing + PASS_OVER_MOST_MS * UINT64_C(1000000);
+}
+
+/* Passes over events up to `until`. Returns whether that was all of them. */
+static bool pass_over(struct session *session, uint64_t since, uint64_t until)
 {
     struct replay *replay = session->environment.replay;
-    const uint64_t patience = session_clock() + PASS_OVER_MS * UINT64_C(1000000);
     struct replay_event event;
     for (int lives = 1;;) {
         int got;
+        uint64_t count = 0;
         while ((got = replay_next(replay, &event)) == 1 && event.time <= until) {
             if (event.time >= since)
                 interrupt_count_unplayed(session);
+            if (++count % LOOK_AROUND == 0)
+                session->replay->came = session_clock();
         }
-        if (got || lives <= 0 || replay_settled(replay) >= until || session_clock() > patience)
-            return;
+        if (got || lives <= 0 || replay_settled(replay) >= until)
+            return !replay_take_lost(replay);
+        if (count)
+            session->replay->came = session_clock();
+        if (replay_leaves_rest(session))
+            return false;
         wait_a_little();
         lives = replay_refresh(replay);
     }
+}
+
+void replay_pass_over(struct session *session, uint64_t since, uint64_t until)
+{
+    session->replay->passing = 0;
+    if (!pass_over(session, since, until))
+        interrupt_leave_unplayed(session);
 }
 
 /* Called when the end was asked for while programs record: reads the events until now, as far as time permits. */

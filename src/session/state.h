@@ -214,6 +214,8 @@ void replay_loop(struct session *session);
 void replay_forget_overwritten(struct session *session);
 /* Reports what the recordings have lost. */
 void replay_report_missing(struct session *session);
+/* When there is no time left for events: whether even counting them takes too long, or the end was asked for once more. */
+bool replay_leaves_rest(struct session *session);
 /* At the end: counts the events between these two times that are still in the recordings and have no time left. */
 void replay_pass_over(struct session *session, uint64_t since, uint64_t until);
 
@@ -348,6 +350,8 @@ bool interrupt_cuts(struct session *session);
 bool interrupt_leaves_names(void *session);
 /* An event of a recording was not read for want of time. */
 void interrupt_count_unplayed(struct session *session);
+/* Perhaps more events of recordings were not read, and how many is not known. */
+void interrupt_leave_unplayed(struct session *session);
 /* To be called when the programs have stopped, which does not count as time for the records that wait. */
 void interrupt_records_begin(struct session *session);
 /* To be called when everything else was handled: from now on records are those of the end probes. */

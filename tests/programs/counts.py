@@ -59,6 +59,8 @@ class Plan:
             for _ in range(draw.choice([0, 0, 1, 2, 5])):
                 if {"reader": self.output == "pipe", "drainer": self.drains}.get(who, True):
                     self.pauses.append((draw.choice([draw.uniform(0, self.fires), self.fires - 0.02]), draw.choice([0.001, 0.03, 0.2, 0.7]), who))
+        if seed % 3 == 0:  # when the time that events have at the end is over, and they are only counted
+            self.pauses.append((self.fires - 0.02, 1.2, "apart"))
         self.pauses.sort()
         self.places = {}  # line of the script: source, what is done there
         self.prints, self.texts = collections.Counter(), collections.Counter()  # by source: how often its block prints, and texts
@@ -251,9 +253,22 @@ class Run:
         if who == "reader":
             self.reader.goes.clear() if stands else self.reader.goes.set()
             return
+        number = signal.SIGSTOP if stands else signal.SIGCONT
+        if who == "apart":
+            for pid in self.apart():
+                os.kill(pid, number)
+            return
         process = {"tracer": self.tracer, "drainer": self.drainer, "traced": self.target}[who]
         if process.poll() is None:
-            process.send_signal(signal.SIGSTOP if stands else signal.SIGCONT)
+            process.send_signal(number)
+
+    def apart(self):
+        """The processes that read recordings for the tracer."""
+        try:
+            children = open("/proc/%d/task/%d/children" % (self.tracer.pid, self.tracer.pid)).read().split()
+            return [int(child) for child in children if open("/proc/%s/comm" % child).read() == "spoor-recording\n"]
+        except OSError:
+            return []
 
     def ask_for_end(self):
         if self.plan.end == "quiet":
