@@ -85,7 +85,7 @@ account() {
 
 observe() { # REQUESTS_PER_SECOND SECONDS SLOTS
     local what="$1 requests a second, rings of $3" script
-    rm -f out recorded
+    rm -f out recorded script.errors # what the round before left would be taken for a script that has begun
     readers=()
     ./spdk_load "spoor_load_$$" "$1" "$2" "$3" >out <hold &
     program=$!
