@@ -498,7 +498,9 @@ static bool pass_over(struct session *session, uint64_t since, uint64_t until)
             if (++count % LOOK_AROUND == 0)
                 session->replay->came = session_clock();
         }
-        if (got || lives <= 0 || replay_settled(replay) >= until)
+        if (got < 0 || lives < 0)
+            return false;
+        if (got || !lives || replay_settled(replay) >= until)
             return !replay_take_lost(replay);
         if (count)
             session->replay->came = session_clock();
